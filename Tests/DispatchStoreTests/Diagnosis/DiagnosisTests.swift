@@ -185,18 +185,26 @@ struct DiagnosisTests {
         free.wait()
         return .pass
       })
-    Thread {
-      if way.sends {
-        _ = Task.immediate { _ = await dispatcher.send(Script.adds("x"), mode: way.mode) }
-      } else {
-        dispatcher.dispatch(Script.adds("x"), mode: way.mode)
-      }
-    }.start()
+    addElsewhere(way)
     await began.opened()
     let entries = dispatcher.diagnosis().entries
     #expect(entries.map(\.states.first) == ["its hooks are called, before it starts"])
     free.open()
     #expect(await dispatcher.drain().isComplete)
+  }
+
+  /// Dispatches or sends an action on a thread that a hook may block.
+  private func addElsewhere(_ way: Way, _ options: DispatchOptions = []) {
+    let dispatcher = dispatcher
+    Thread {
+      let action = Script.adds("x")
+      if way.sends {
+        let mode = Dispatcher.SendMode(way.mode)!
+        _ = Task.immediate { _ = await dispatcher.send(action, mode: mode, options: options) }
+      } else {
+        dispatcher.dispatch(action, mode: way.mode, options: options)
+      }
+    }.start()
   }
 
   /// Its block goes on only after the dispatch that it makes on its own thread.
@@ -462,6 +470,44 @@ struct DiagnosisTests {
     world.free.open()
     #expect(await dispatcher.drain().isComplete)
     #expect(dispatcher.diagnosis().entries.isEmpty)
+  }
+
+  /// Only the thread that a hook blocks could end the dispatch.
+  @Test(arguments: Way.all)
+  func saysSinceWhenATimeLimitHasPassed(way: Way) async {
+    let (free, began) = (world.free, Latch())
+    dispatcher.register(
+      .before(Script.self) { _, _ in
+        began.open()
+        free.wait()
+        return .pass
+      })
+    addElsewhere(way, .timeout(.seconds(5)))
+    await began.opened()
+    world.clock.advance(by: .seconds(7))
+    let states = dispatcher.diagnosis().entries.first?.states ?? []
+    #expect(states.contains("its time limit passed 2 s ago"), "\(states)")
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  @Test(arguments: Way.all.filter { $0.mode != .mainThread })
+  func saysNothingOfATimeLimitOnceTheStoresHaveEndedInTime(way: Way) async {
+    let (free, ended) = (world.free, Latch())
+    dispatcher.register(
+      .after(Script.self) { _, _ in
+        ended.open()
+        free.wait()
+      })
+    addElsewhere(way, .timeout(.seconds(5)))
+    await ended.opened()
+    for _ in 0..<2 {
+      let states = dispatcher.diagnosis().entries.first?.states ?? []
+      #expect(!states.isEmpty && !states.contains { $0.contains("time") }, "\(states)")
+      world.clock.advance(by: .seconds(5))
+    }
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
   }
 
   @Test func saysThatChangesAreLeftToANotifier() async {

@@ -114,7 +114,11 @@ extension Diagnosis.Entry {
       states.append("is cancelled")
     }
     if let sighting, let deadline = sighting.deadline, !sighting.hasTimedOut {
-      states.append("times out in \(Duration.nanoseconds(deadline - now).inWords)")
+      // A thread that runs a hook or a reduction checks the time only afterwards.
+      states.append(
+        deadline > now
+          ? "times out in \(Duration.nanoseconds(deadline - now).inWords)"
+          : "its time limit passed \(Duration.nanoseconds(now - deadline).inWords) ago")
     }
     if node.trace?.mode.isSync == true {
       states.append("the thread of its caller waits for its end")

@@ -28,6 +28,7 @@ struct DiagnosisBuilder {
     let hasTimedOut: Bool
     /// The number of closures that wait for the end.
     let waiterCount: Int
+    /// The deadline, while it may change how the dispatch ends.
     let deadline: Int64?
   }
 
@@ -83,7 +84,8 @@ struct DiagnosisBuilder {
         dispatch: dispatch, place: scheduler?.place, isWaiting: life.isWaiting,
         isDelayed: life.isDelayed, before: life.before, work: life.work, isOver: life.isOver,
         isCancelled: life.isCancelled, hasTimedOut: life.refusal != nil,
-        waiterCount: life.waiterCount, deadline: life.limit?.deadline.time)
+        waiterCount: life.waiterCount,
+        deadline: life.isWaiting || life.isUnsettled ? life.limit?.deadline.time : nil)
     }
     sightings[place] = sighting
     map.nodes[place].isWaiting = sighting.isWaiting
