@@ -390,7 +390,10 @@ struct DiagnosisTests {
     let held = await world.hold(.async, .limited(by: limit))
     let dispatcher = dispatcher
     let task = Task.immediate {
-      await dispatcher.send(Script.adds("x"), mode: mode, options: .limited(by: limit)).isSuccess
+      await dispatcher.send(
+        Script.adds("x"), mode: mode,
+        options: [.limited(by: limit), .named("request 7"), .timeout(.seconds(5))]
+      ).isSuccess
     }
     let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.edges.map(\.kind) == [.holdsBack])
@@ -399,6 +402,7 @@ struct DiagnosisTests {
     #expect(
       call.states.first?.hasPrefix("waits for a unit of \"encoders\" (1 of 1 are in flight): 1 (")
         == true, "\(call.states)")
+    #expect(call.names == ["request 7"] && call.states.last == "times out in 5 s")
     world.free.open()
     #expect(await task.value)
     await world.end(held)

@@ -71,7 +71,8 @@ extension Diagnosis {
     self.dispatcher = dispatcher.name
     isSuspended = dispatcher.pool.isSuspended
     self.hasTable = hasTable
-    let names = dispatcher.controlTables.names.keys
+    var names = dispatcher.controlTables.names.keys
+    for wait in builder.pending { names[ObjectIdentifier(wait)] = wait.names }
     entries = order.map { place in
       Entry(
         numbers[place]!, map.nodes[place], names[map.nodes[place].identity, default: []],
@@ -113,7 +114,7 @@ extension Diagnosis.Entry {
     } else if sighting?.isCancelled == true {
       states.append("is cancelled")
     }
-    if let sighting, let deadline = sighting.deadline, !sighting.hasTimedOut {
+    if let deadline = node.deadline, sighting?.hasTimedOut != true {
       // A thread that runs a hook or a reduction checks the time only afterwards.
       states.append(
         deadline > now

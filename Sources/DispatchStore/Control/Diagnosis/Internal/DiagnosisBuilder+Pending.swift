@@ -9,7 +9,7 @@ extension DiagnosisBuilder {
         WaitMap.Node(
           identity: ObjectIdentifier(wait), id: nil, parent: wait.caller?.id,
           callSite: wait.callSite, trace: nil, began: wait.began, moved: wait.began,
-          isWaiting: true))
+          deadline: wait.deadline?.time, isWaiting: true))
       if let caller = wait.caller, !caller.isOver {
         map.link(meet(caller), to: place, .awaits, "waits for")
       }

@@ -89,6 +89,7 @@ struct DiagnosisBuilder {
     }
     sightings[place] = sighting
     map.nodes[place].isWaiting = sighting.isWaiting
+    map.nodes[place].deadline = sighting.deadline
     map.nodes[place].isHeldBack = sighting.before.contains { !$0.hasEnded }
     if sighting.isOver { return }
     for other in sighting.before where !other.hasEnded {

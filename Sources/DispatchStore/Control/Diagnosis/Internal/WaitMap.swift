@@ -13,6 +13,8 @@ struct WaitMap {
     /// The start, by the dispatcher's clock, in nanoseconds; nil if it is not known.
     let began: Int64?
     let moved: Int64?
+    /// The deadline, while it may change how the dispatch or the call ends.
+    var deadline: Int64?
     var lines: [Line] = []
     var isWaiting = false
     /// Whether the node needs the queue or a thread of it, and nothing else that is known.

@@ -163,8 +163,8 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
     }
     do throws(DispatchError) {
       return try WaitForLimit(
-        unit, of: limit, at: dispatcher, callSite, in: context, blocksThread: blocksThread,
-        until: limitDeadline)
+        unit, of: limit, at: dispatcher, callSite, named: values.names, in: context,
+        blocksThread: blocksThread, until: limitDeadline)
     } catch {
       limit.endWait(unit)
       // A unit may have come meanwhile.

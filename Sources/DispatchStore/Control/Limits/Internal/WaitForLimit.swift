@@ -7,6 +7,9 @@ final class WaitForLimit: StartGate, @unchecked Sendable {
   let unit: DispatchLimit.Wait
   let limit: DispatchLimit
   let callSite: CallSite
+  /// The names that its dispatch gets.
+  let names: [TypedKey]
+  let deadline: Deadline?
   /// The dispatch that goes on only after the call, if there is one.
   let caller: Dispatch?
   /// The start of the wait, in nanoseconds of the dispatcher's clock.
@@ -19,14 +22,15 @@ final class WaitForLimit: StartGate, @unchecked Sendable {
   /// Begins a wait that is in the limit's line; throws `wouldDeadlock`.
   ///
   /// - Parameters:
+  ///   - names: The names that its dispatch gets, by which nothing finds it before.
   ///   - context: The context that the wait holds up.
   ///   - blocksThread: Whether the wait blocks the thread, and not only the task.
   init(
     _ unit: DispatchLimit.Wait, of limit: DispatchLimit, at dispatcher: Dispatcher,
-    _ callSite: CallSite, in context: DispatchContext?, blocksThread: Bool,
-    until deadline: Deadline?
+    _ callSite: CallSite, named names: [TypedKey], in context: DispatchContext?,
+    blocksThread: Bool, until deadline: Deadline?
   ) throws(DispatchError) {
-    (self.unit, self.limit) = (unit, limit)
+    (self.unit, self.limit, self.names, self.deadline) = (unit, limit, names, deadline)
     (self.callSite, caller) = (callSite, context?.waitingDispatch)
     began = dispatcher.clock.nanoseconds
     super.init()
