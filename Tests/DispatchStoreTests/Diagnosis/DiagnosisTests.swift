@@ -443,9 +443,9 @@ struct DiagnosisTests {
     let behind = world.add(.serial(lane: "b"))
     let diagnosis = await world.diagnosis { $0.kinds(from: waiting, to: held) == [.holdsBack] }
     let states = diagnosis.states(of: waiting)
+    let holder = "\(diagnosis.entry(of: held)!.number) (DispatchStoreTests/"
     #expect(
-      states.contains("waits for the exclusion key \"door\", held by the dispatch at "),
-      "\(states)")
+      states.contains("waits for the exclusion key \"door\", held by \(holder)"), "\(states)")
     // Those behind it in its lane wait for it, too.
     #expect(diagnosis.kinds(from: behind, to: waiting) == [.lane])
     await world.end(held, waiting, behind)

@@ -124,14 +124,22 @@ struct DiagnosisBuilder {
 
   /// Looks at a dispatch that is held back in its turn by a condition, or by dispatches that have its keys.
   private mutating func lookAtGate(_ dispatch: Dispatch, _ place: Int) {
-    guard let text = dispatch.gateDescription else { return }
-    let gate = dispatch.gate
+    guard let gate = dispatch.gateAtTurn else { return }
     map.nodes[place].isHeldBack = true
-    map.nodes[place].waitsForTime = gate?.opensWithTime(for: dispatch) == true
-    map.add("waits for \(text)", to: place)
-    for obstacle in gate?.obstacles(of: dispatch, followingLines: false) ?? [] {
-      map.link(place, to: meet(obstacle.dispatch), .holdsBack, "is held back by")
+    map.nodes[place].waitsForTime = gate.opensWithTime(for: dispatch)
+    var targets: [ObjectIdentifier: Int] = [:]
+    for obstacle in gate.obstacles(of: dispatch, followingLines: false) {
+      let target = meet(obstacle.dispatch)
+      targets[ObjectIdentifier(obstacle.dispatch)] = target
+      map.link(place, to: target, .holdsBack, "is held back by")
     }
+    map.add(
+      { [targets] name in
+        let text = gate.description(of: dispatch) { other in
+          targets[ObjectIdentifier(other)].map(name) ?? other.nameByCallSite
+        }
+        return "waits for \(text)"
+      }, to: place)
   }
 
   /// Looks at a dispatch that waits for the concurrent queue, or between two actions; lanes follow later.

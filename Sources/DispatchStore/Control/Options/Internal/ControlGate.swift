@@ -91,7 +91,7 @@ final class ControlGate: StartGate, @unchecked Sendable {
 
   // MARK: In words
 
-  override func description(of dispatch: Dispatch) -> String {
+  override func description(of dispatch: Dispatch, naming name: (Dispatch) -> String) -> String {
     if let missing = watch.withLock(\.missing) {
       return "a condition on the store \"\(conditions[missing].storeIdentifier)\""
     }
@@ -100,8 +100,7 @@ final class ControlGate: StartGate, @unchecked Sendable {
       let others = obstacles.filter { $0.key === key.key }
       guard let other = others.first(where: \.isHolder) ?? others.first else { return nil }
       let has = other.isHolder ? "held by" : "for which it is behind"
-      return "the exclusion key \"\(key.key.description)\", \(has) the dispatch at "
-        + "\(other.dispatch.callSite)"
+      return "the exclusion key \"\(key.key.description)\", \(has) \(name(other.dispatch))"
     }
     return texts.isEmpty ? "its turn for its exclusion keys" : texts.joined(separator: ", and ")
   }

@@ -69,10 +69,10 @@ final class PacingGate: StartGate, @unchecked Sendable {
     demands.contains { $0.isAwaited(by: dispatch) } || super.opensWithTime(for: dispatch)
   }
 
-  override func description(of dispatch: Dispatch) -> String {
+  override func description(of dispatch: Dispatch, naming name: (Dispatch) -> String) -> String {
     if let demand = demands.first(where: { $0.isAwaited(by: dispatch) }) {
       return "a token of the rate limit \(demand.description)"
     }
-    return next?.description(of: dispatch) ?? "its turn"
+    return next?.description(of: dispatch, naming: name) ?? "its turn"
   }
 }

@@ -65,7 +65,11 @@ class StartGate: @unchecked Sendable {
   /// Describes the obstacles of the dispatch at this gate.
   ///
   /// Call it outside of locks, since names of keys are user code.
-  func description(of dispatch: Dispatch) -> String { fatalError("StartGate is abstract.") }
+  ///
+  /// - Parameter name: Names another dispatch.
+  func description(of dispatch: Dispatch, naming name: (Dispatch) -> String) -> String {
+    fatalError("StartGate is abstract.")
+  }
 }
 
 /// A dispatch that keeps another one from passing its gate.
@@ -193,8 +197,14 @@ extension Dispatch {
     gate?.overtake(self)
   }
 
+  /// The gate, if it has reached it and has not passed.
+  var gateAtTurn: StartGate? { details?.withState(\.gateAtTurn) }
+
   /// The obstacle at its gate, in words; nil if it has not reached one.
   var gateDescription: String? {
-    details?.withState(\.gateAtTurn)?.description(of: self)
+    gateAtTurn?.description(of: self, naming: \.nameByCallSite)
   }
+
+  /// The name in messages about another dispatch.
+  var nameByCallSite: String { "the dispatch at \(callSite)" }
 }

@@ -115,13 +115,13 @@ final class LaneSet: Scheduler, @unchecked Sendable {
   }
 
   /// The lanes that keep the dispatch from starting, in words.
-  fileprivate var obstacles: String {
+  fileprivate func obstacles(naming name: (Dispatch) -> String) -> String {
     let (waiting, places) = state.withLock { ($0.waiting, $0.places) }
     let texts = waiting.sorted().map { index -> String in
       let lane = lanes[index]
       let holder = places.isEmpty ? nil : lane.precedence(of: places[index - 1]).holder
       return "its turn in \(lane.description)"
-        + (holder.map { ", held by the dispatch at \($0.callSite)" } ?? "")
+        + (holder.map { ", held by \(name($0))" } ?? "")
     }
     return texts.joined(separator: ", and ")
   }
@@ -208,10 +208,10 @@ private final class LanesGate: StartGate, @unchecked Sendable {
     lanes.areFirst && next?.letsPass(dispatch) ?? true
   }
 
-  override func description(of dispatch: Dispatch) -> String {
-    let obstacles = lanes.obstacles
+  override func description(of dispatch: Dispatch, naming name: (Dispatch) -> String) -> String {
+    let obstacles = lanes.obstacles(naming: name)
     guard obstacles.isEmpty else { return obstacles }
-    return next?.description(of: dispatch) ?? "its turn in \(lanes.description)"
+    return next?.description(of: dispatch, naming: name) ?? "its turn in \(lanes.description)"
   }
 }
 
