@@ -541,6 +541,21 @@ struct DiagnosisTests {
     token.cancel()
   }
 
+  /// The consumer is in no entry.
+  @Test(arguments: Dispatcher.Mode.offMainModes)
+  func saysThatTheConsumerOfAStreamMayHoldChangesBack(mode: Dispatcher.Mode) async {
+    let stage = dispatcher.addStage("observed")
+    var models = stage.stream(.model, initial: true, buffering: .suspending(0)).makeAsyncIterator()
+    _ = await models.next()
+    let held = dispatcher.dispatch(
+      storeIdentifier: "observed", action: Script.adds("x"), mode: mode)
+    let diagnosis = await world.diagnosis { $0.states(of: held).contains("has changes") }
+    let states = diagnosis.states(of: held)
+    #expect(states.contains("that the consumer of a suspending stream holds back"), "\(states)")
+    _ = await models.next()
+    await world.end(held)
+  }
+
   @Test func namesByItsCallSiteAloneWhatIsInNoTable() async {
     let plain = Dispatcher()
     plain.addStage()

@@ -14,7 +14,8 @@ extension DiagnosisBuilder {
       let text = "its notifier delivers what was left to it, or the queue lets nothing start"
       map.add("\(name) is held back: \(text)", to: place)
     case .undelivered:
-      map.add("\(name) has changes that were left to its notifier", to: place)
+      let stream = "that the consumer of a suspending stream holds back"
+      map.add("\(name) has changes that were left to its notifier, or \(stream)", to: place)
     case .pausing(let attempt):
       map.nodes[place].waitsForTime = true
       map.add("\(name) pauses before its attempt \(attempt)", to: place)
