@@ -200,6 +200,29 @@ struct RateTests {
     #expect(log.all == ["1 timedOut"])
   }
 
+  /// The completion dispatches the next one after the interval's end.
+  @Test(arguments: Dispatcher.Mode.queuedModes, [false, true])
+  func theIntervalOfOneThatIsCancelledIsEmptyInItsCompletion(
+    mode: Dispatcher.Mode, isThrottled: Bool
+  ) async {
+    let options: DispatchOptions =
+      isThrottled
+      ? .throttled("k", per: Self.second, edges: .both)
+      : .debounced("k", for: Self.second, edges: .both)
+    #expect(await run("1", Way(mode: mode, sends: false), options).value.isSuccess)
+    let (clock, dispatcher, isDelayed) = (clock, dispatcher, Recorder<Bool>())
+    let action = runs("3")
+    let second = dispatcher.dispatch(runs("2"), mode: mode, options: options) { _ in
+      clock.advance(by: Self.second)
+      let third = dispatcher.dispatch(action, mode: mode, options: options)
+      isDelayed.record(third.dispatch?.details?.withState(\.isDelayed) == true)
+      third.cancel()
+    }
+    second.cancel()
+    #expect(await isDelayed.first(1) == [false])
+    #expect(await dispatcher.drain().isComplete)
+  }
+
   @Test func cancellingTheTaskThatSendsEndsIt() async {
     for mode in Dispatcher.Mode.queuedModes {
       let task = await delayed(

@@ -22,7 +22,10 @@ final class RateLine: Sendable {
       let arrived = rates.arrive(delay, rule, from: callSite, at: now, mayWait: delay.mayWait)
       return (arrived.0, due: isPlanted(.lostTrailing) ? nil : arrived.due)
     }.result
-    if case .wait = arrival { delay.dispatch.at(.beforeResult) { self.leave(delay) } }
+    if case .wait = arrival {
+      // Before the completion, which may dispatch the next one.
+      delay.dispatch.makeDetails().atStoresEnd { self.leave(delay) }
+    }
     return arrival
   }
 

@@ -56,6 +56,8 @@ final class PacingGate: StartGate, @unchecked Sendable {
     for breaker in breakers {
       breaker.ended(result, wasCancelled: wasCancelled, hasTimedOut: hasTimedOut)
     }
+    // The completion that follows may dispatch the next one.
+    if !result.hasStarted { for demand in demands { demand.leave(dispatch) } }
     super.ended(dispatch, result)
   }
 
