@@ -80,8 +80,8 @@ extension DispatchError {
     /// The message names the dispatches of the cycle in order, each with its call site and the place where it runs.
     /// The call sites begin with the dispatch that waits.
     ///
-    /// The check knows waits for lanes and their holders, `.sync` callers, sequences, hooks, handles in `after`, and
-    /// exclusion keys. It also knows the dependencies of operations that reducers have returned. It costs a few
+    /// The check knows waits for lanes and their holders, `.sync` callers, sequences, hooks, handles in `after`,
+    /// exclusion keys, and units of limits. It also knows the dependencies of operations that reducers have returned. It costs a few
     /// microseconds, however long a lane is. The cost grows with the number of waits that the awaited dispatch
     /// depends on.
     ///
@@ -103,7 +103,8 @@ extension DispatchError {
     ///   that continues the group. Don't wait there. The completion may wait.
     /// - A handler that is isolated to the main actor, of a dispatch in another mode than `.mainThread`, for which the
     ///   main queue waits. Dispatch it with `.mainThread`, or don't wait on the main queue.
-    /// - Several limits, or a limit and a lane.
+    /// - A unit of a limit, if the next dispatch that gets it then waits itself: in a lane, for a key, or by its `after`.
+    /// - A unit that a call has which waits for a unit of another limit, and so is no dispatch yet.
     /// - `settled()`, awaited in an effect of that dispatch.
     ///
     /// The error also refuses a `.sync` dispatch, or a wait, that would block a thread of the cooperative pool. It
