@@ -40,9 +40,13 @@ final class InFlightTable: DispatchWatcher {
     _ dispatch: Dispatch, _ info: DispatchInfo, caller: Dispatch?, at time: Int64
   ) -> any DispatchTrace {
     let trace = InFlightTrace(dispatch, info, caller: caller, at: time)
-    shard(of: trace.id).withLock { $0[trace.id] = trace }
-    users.watchdog?.arm(for: info.dispatcher)
+    add(trace, of: info.dispatcher)
     return trace
+  }
+
+  func add(_ trace: InFlightTrace, of dispatcher: Dispatcher) {
+    shard(of: trace.id).withLock { $0[trace.id] = trace }
+    users.watchdog?.arm(for: dispatcher)
   }
 
   func forget(_ id: DispatchID) {
