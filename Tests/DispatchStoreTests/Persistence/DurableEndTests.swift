@@ -460,6 +460,20 @@ struct DurableEndTests {
     #expect(stage.saved == ["a": "5"])
   }
 
+  @Test(arguments: [true, false])
+  func ofADetachedSendHeedsNoCancellationOfItsTask(isCancelledBefore: Bool) async throws {
+    let stage = try await PersistenceStage(holds: true)
+    let task = Task {
+      if isCancelledBefore { withUnsafeCurrentTask { $0?.cancel() } }
+      return await stage.dispatcher.send(Deposit(account: "a", amount: 5), options: .detached)
+    }
+    await stage.reached(1)
+    task.cancel()
+    stage.database.release()
+    #expect(await task.value.isSuccess)
+    #expect(stage.saved == ["a": "5"])
+  }
+
   @Test(arguments: Way.all)
   func atADeadlineSaysThatItHasCommitted(way: Way) async throws {
     let clock = VirtualClock()

@@ -103,6 +103,16 @@ struct BlockedPlacesTests {
     for handle in handles { #expect(await handle.result.isSuccess) }
   }
 
+  @Test(arguments: [Queue.ofTheLibrary, .ofAUser], [DispatchOptions(), .detached])
+  func aSentActionThatOnlyReducesRunsInItsTask(_ queue: Queue, _ options: DispatchOptions) async {
+    let (dispatcher, handles) = await blocked(1, queue)
+    dispatcher.register(store: WalletStore.wallet())
+    let deposit = Deposit(account: "a", amount: 1)
+    #expect(await dispatcher.send(deposit, options: options).isSuccess)
+    free.open()
+    for handle in handles { #expect(await handle.result.isSuccess) }
+  }
+
   @Test(arguments: [1, 2], Queue.allCases)
   func whatIsBeingSavedEndsAtItsDeadline(_ width: Int, _ queue: Queue) async throws {
     let (dispatcher, database) = (makeDispatcher(width, queue), MemoryDatabase())

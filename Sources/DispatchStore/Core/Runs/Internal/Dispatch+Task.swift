@@ -93,7 +93,7 @@ extension Dispatch {
   ) async -> TaskScheduler.Block? {
     while true {
       if dispatch.hasEnded, task.detach() { return nil }
-      if task.noticesCancellation() { dispatch.cancel() }
+      if task.noticesCancellation(), dispatch.details?.isDetached != true { dispatch.cancel() }
       guard let step = task.next() else {
         await task.wait()
         continue
@@ -127,7 +127,9 @@ extension Dispatch {
   /// The task may be in a block, and the runtime has locked it. Since cancelling may run code of the program, another
   /// thread does that.
   private func cancelElsewhere(with task: TaskScheduler) {
-    makeDetails().withState { $0.isTaskCancelled = true }
+    let details = makeDetails()
+    if details.isDetached { return }
+    details.withState { $0.isTaskCancelled = true }
     task.cancelBlocks()
     task.workers?.submit(end: .step { self.cancel() })
   }

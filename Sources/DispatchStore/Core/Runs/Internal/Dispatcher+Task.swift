@@ -60,7 +60,9 @@ extension Dispatcher {
     {
       return sent
     }
-    if isDetached {
+    let onlyReduces = route._withUnsafeGuaranteedRef(\.onlyReduces)
+    // A block needs a task of its own, since a deadline may end the dispatch before the block.
+    if isDetached, !onlyReduces || mode.isMainThread {
       route._withUnsafeGuaranteedRef { $0.end() }
       let handle = enqueue(
         copyAction(type, at: action), of: type, to: storeIdentifier, mode: mode, options: options,
@@ -68,8 +70,7 @@ extension Dispatcher {
       return handle.resultIfEnded.map(SentDispatch.ended) ?? .detached(handle.dispatch!)
     }
     // A block needs the task; a dispatch that only reduces may run here, or on its lane's thread.
-    let needsTask =
-      !route._withUnsafeGuaranteedRef(\.onlyReduces) || mode.isMainThread && !isElsewhere
+    let needsTask = !onlyReduces || mode.isMainThread && !isElsewhere
     return queue(
       copyAction(type, at: action), to: route, storeIdentifier, mode, options, completion, callSite,
       needsTask: needsTask, isElsewhere: isElsewhere, on: thread)
@@ -157,7 +158,7 @@ extension Dispatcher {
     }
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
     var isQueued = false
-    if Task.isCancelled {
+    if Task.isCancelled, !details.isDetached {
       dispatch.cancel()
     } else if acquirePlace(of: dispatch, details, mode, in: task) {
       admitted?.enter(by: self, startsHere: true)
@@ -169,7 +170,7 @@ extension Dispatcher {
     if let admitted { admitted.enter(by: self) }
     // Effects of the dispatch begin on the lane's thread, which does not know the block around the task. The dispatch
     // is cancelled with its task alone, which may be an unstructured one.
-    if isQueued, mayBeOfBlock(dispatch, on: thread),
+    if isQueued, !details.isDetached, mayBeOfBlock(dispatch, on: thread),
       let block = DispatchContext.linkedBlock(from: thread.run, on: thread), !block.isOver
     {
       dispatch.join(block, follows: true)
