@@ -7,7 +7,9 @@ struct WorkRows {
   /// The identifier of that store in the database.
   static let storeIdentifier = "dispatchstore.work"
 
-  private var changed: [SavedRow: (any CompanionValue)?] = [:]
+  /// In the order in which they were changed first.
+  private var changed: [(row: SavedRow, value: (any CompanionValue)?)] = []
+  private var indices: [SavedRow: Int] = [:]
   /// The values that commits have replaced in the exclusive sections of stores, to be released with the group.
   var replaced: [any CompanionValue] = []
 
@@ -18,21 +20,24 @@ struct WorkRows {
     var replaced: [any CompanionValue] = []
     for row in rows where row.isCurrent?() != false {
       let place = SavedRow(part: row.kind.rawValue, key: row.key)
-      if let former = changed.updateValue(row.value, forKey: place), let former {
-        replaced.append(former)
+      guard let index = indices.updateValue(changed.count, forKey: place) else {
+        changed.append((place, row.value))
+        continue
       }
+      indices[place] = index
+      if let former = changed[index].value { replaced.append(former) }
+      changed[index].value = row.value
     }
     return replaced
   }
 
-  /// Encodes the rows, outside of locks, in the order of their keys.
+  /// Encodes the rows, outside of locks.
   ///
   /// - Parameter driver: The database that they are for, whose lease is kept meanwhile.
   func encoded(
     by encoder: CompanionEncoder, for driver: any PersistenceDriver
   ) throws -> EncodedRows {
-    let changed = changed.sorted { ($0.key.part, $0.key.key) < ($1.key.part, $1.key.key) }
-    return EncodedRows(
+    EncodedRows(
       changed: try changed.map { row, value in
         let data = try value.map { value in
           driver.keepLease()
