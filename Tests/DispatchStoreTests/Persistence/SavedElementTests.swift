@@ -209,7 +209,7 @@ struct SavedElementTests {
     var changes = LastChanges<Int>(before: 7, savedIn: saved)
     #expect(changes.version(of: 0) == 7)
     for version in UInt64(8)...100_000 {
-      changes.note([Int(version)], version)
+      changes.note(Int(version), version)
       if version > 1_000 { saved.rise(to: version - 1_000) }
       #expect(changes.count <= 2_512)
     }

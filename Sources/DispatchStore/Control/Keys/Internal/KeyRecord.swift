@@ -81,14 +81,16 @@ struct KeyRowValue: CompanionValue {
   var description: String { "the record of the idempotency key \"\(key.text)\"" }
 
   func encoded(by encoder: CompanionEncoder) throws -> Data {
-    // A repeat decodes replies of the action's own type alone. The reducer of a part may have replied to another one.
-    let replies =
-      result.error == nil ? result.replies.filter { action.isAnswered(by: $0.value) } : [:]
-    let saved = replies.compactMapValues { reply in
-      (reply as? any Encodable).map { encoder.save($0, "the reply in \(description)") }
+    var replies: [String: SavedValue] = [:]
+    if result.error == nil {
+      // A repeat decodes replies of the action's own type alone. The reducer of a part may have replied to another one.
+      for (store, reply) in result.replies where action.isAnswered(by: reply) {
+        guard let reply = reply as? any Encodable else { continue }
+        replies[store] = encoder.save(reply, "the reply in \(description)")
+      }
     }
     let outcome = SavedOutcome(
-      stores: result.error == nil ? result.stores.map(\.storeIdentifier) : [], replies: saved,
+      stores: result.error == nil ? result.stores.map(\.storeIdentifier) : [], replies: replies,
       error: result.error.map { "\($0)" })
     return try encoder.encode(
       KeyRow(

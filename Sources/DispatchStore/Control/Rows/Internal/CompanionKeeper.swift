@@ -53,11 +53,13 @@ extension CompanionEncoder {
   }
 
   /// Encodes an action with its name.
-  func save(_ action: any ActionType, of owner: String) -> SavedAction {
+  func save(
+    _ action: any ActionType, of owner: @autoclosure () -> String
+  ) -> SavedAction {
     let name = name(type(of: action)) ?? TypeName.of(type(of: action))
     guard let action = action as? any Encodable else {
       return SavedAction(name: name, value: SavedValue(data: Data()))
     }
-    return SavedAction(name: name, value: save(action, "the action \(name) of \(owner)"))
+    return SavedAction(name: name, value: save(action, "the action \(name) of \(owner())"))
   }
 }

@@ -18,8 +18,8 @@ struct LastChanges<Key: Hashable> {
 
   func version(of key: Key) -> UInt64 { max(versions[key] ?? 0, all) }
 
-  mutating func note(_ keys: some Sequence<Key>, _ version: UInt64) {
-    for key in keys { versions[key] = version }
+  mutating func note(_ key: Key, _ version: UInt64) {
+    versions[key] = version
     guard versions.count > bound else { return }
     let saved = saved.now
     versions = versions.filter { $0.value > saved }

@@ -153,7 +153,9 @@ final class DictionaryChanges<
     part.place.read(of: UnsafeRawPointer(model)) { dictionary in
       if let changes = dictionary.pointee.takeChanges(for: &reader) {
         now.entries += changes
-        if !isPlanted(.changeMissed) { lastChanges.note(changes.lazy.map { $0.key }, version) }
+        if !isPlanted(.changeMissed) {
+          for change in changes { lastChanges.note(change.key, version) }
+        }
       } else {
         now.whole = dictionary.pointee.dictionary
         lastChanges.noteAll(version)
