@@ -6,9 +6,9 @@ extension DispatchOptions {
   /// not begin. Dispatches made by observers, hooks and completions do not inherit, nor do those of stores that run
   /// regardless.
   ///
-  /// A `send` is cancelled with its task. A detached `send` is not: it runs to its end outside of the task, which
-  /// waits for it. Its own time limit counts: it returns at the deadline, as a `dispatch` ends then, even if a handler that
-  /// ignores cancellation still runs. So do not clean up yet what the handler uses.
+  /// A `send` is cancelled with its task. A detached `send` is not: the task waits for its end, and a handler that may
+  /// suspend runs outside of it. Its own time limit counts: it returns at the deadline, as a `dispatch` ends then, even if
+  /// such a handler ignores cancellation and still runs. So do not clean up yet what the handler uses.
   public static var detached: DispatchOptions {
     DispatchOptions().controlled { $0.isDetached = true }
   }

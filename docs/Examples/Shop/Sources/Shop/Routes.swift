@@ -9,6 +9,8 @@ import Synchronization
 struct Routes: Sendable {
   let shop: Shop
   /// The options of requests that change something: a limit and a time limit.
+  ///
+  /// And detached, since repeats join the first request: it goes on if that is cancelled.
   let controls: DispatchOptions
   /// The longest time that a request takes.
   let timeLimit: Duration
@@ -92,9 +94,8 @@ struct Routes: Sendable {
   /// - Parameter scope: What the key belongs to, so that two customers may choose the same one.
   private func options(of request: Request, for scope: String) throws -> DispatchOptions {
     guard let key = try request.idempotencyKey() else { return controls }
-    // Names and keys have no line breaks, so no other scope and key make the same text. Detached, since repeats join
-    // it: it goes on if the first request is cancelled.
-    return [controls, .idempotencyKey("\(scope)\n\(key)"), .detached]
+    // Names and keys have no line breaks, so no other scope and key make the same text.
+    return [controls, .idempotencyKey("\(scope)\n\(key)")]
   }
 
   private func sku(_ context: ShopContext) throws -> String {

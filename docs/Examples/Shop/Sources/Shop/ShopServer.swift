@@ -106,7 +106,8 @@ struct ShopServer {
     router.add(middleware: MetricsMiddleware())
     router.add(middleware: DispatchErrorMiddleware(ownErrors: HTTPError.of))
     let routes = Routes(
-      shop: shop, controls: [.limited(by: requests), .timeout(requestTime)], timeLimit: requestTime,
+      shop: shop, controls: [.limited(by: requests), .timeout(requestTime), .detached],
+      timeLimit: requestTime,
       numbers: OrderNumbers(after: shop.orders.withModel { $0.all.keys.max() ?? 0 }))
     routes.add(to: router)
   }
