@@ -39,7 +39,7 @@ BAD = [
 
 METRICS = [
     'dispatchstore_breaker_state{breaker="bank"}', 'dispatchstore_rate_limit_admitted_total{limit="gateway"}',
-    'dispatchstore_limit_in_flight{limit="requests"}', 'hb_requests_total{http_route="/orders",',
+    'dispatchstore_limit_in_flight{limit="requests"}', 'http_server_request_duration_seconds_count{http_route="/orders",',
     'dispatchstore_runs_total{action="Place",store="stock",outcome="answered"}',
 ]
 

@@ -14,8 +14,7 @@ import NIOHTTP1
 /// The body of a `DispatchError` says what its code means for the client. Its message, which names stores and call
 /// sites, goes to the request's log if the status is 500 or more: at `info` if the dispatch was refused or cancelled,
 /// else at `error`. Middlewares outside of it, such as `TracingMiddleware`, see such a status as an error that is
-/// thrown. Hummingbird's `MetricsMiddleware` times responses only: 5xx are in its counter `hb.request.errors`, without
-/// a time.
+/// thrown.
 public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware {
   private let retryAfter: Int
   private let ownErrors: @Sendable (any Error) -> HTTPError?

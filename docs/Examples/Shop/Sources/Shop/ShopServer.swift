@@ -103,7 +103,7 @@ struct ShopServer {
     to router: Router<ShopContext>, _ shop: Shop, _ requests: DispatchLimit, isTraced: Bool
   ) {
     if isTraced { router.add(middleware: TracingMiddleware()) }
-    router.add(middleware: MetricsMiddleware())
+    router.add(middleware: RequestMetrics())
     router.add(middleware: DispatchErrorMiddleware(ownErrors: HTTPError.of))
     let routes = Routes(
       shop: shop, controls: [.limited(by: requests), .timeout(requestTime), .detached],
