@@ -121,6 +121,20 @@ final class PersistenceStage: Sendable {
     for await change in changes where change.version >= version { return }
   }
 
+  /// Registers the store again after another one has had its identifier, so that its state is loaded.
+  ///
+  /// - Parameter replaced: Called while the other one is registered.
+  func reload(
+    form: PersistedForm<Wallet> = .elements(\.all), as type: PersistedType? = nil,
+    whileReplaced replaced: () async -> Void = {}
+  ) async throws {
+    dispatcher.unregister(store: wallet)
+    let other = try await dispatcher.register(store: .wallet(), persisted: form)
+    await replaced()
+    dispatcher.unregister(store: other)
+    try await dispatcher.register(store: wallet, persisted: form, as: type)
+  }
+
   /// Lets the database go on, and waits until all is saved.
   func save() async throws {
     database.release()

@@ -219,8 +219,9 @@ struct PersistentStateTests {
     let stage = try await PersistenceStage()
     let (wallet, wasFree) = (stage.wallet, Recorder<Bool>())
     func register(as type: PersistedType) async throws {
+      if isLoaded { return try await stage.reload(as: type) }
       stage.dispatcher.unregister(store: wallet)
-      if !isLoaded { try await stage.persistence.delete("wallet") }
+      try await stage.persistence.delete("wallet")
       try await stage.dispatcher.register(store: wallet, persisted: .elements(\.all), as: type)
     }
     func typeThatLooks() -> PersistedType {
@@ -887,22 +888,26 @@ struct PersistentStateTests {
     token.cancel()
   }
 
-  @Test(arguments: 0..<2)
-  func isObservedAlsoOnceItsStoreIsRegisteredAgain(form: Int) async throws {
+  @Test(arguments: 0..<2, [true, false])
+  func isObservedAlsoOnceItsStoreIsRegisteredAgain(form: Int, isLoaded: Bool) async throws {
     let stage = try await PersistenceStage(form: Self.forms[form])
     let (seen, wallet) = (Recorder<UInt64>(), stage.wallet)
     let token = wallet.observe(.model, when: .durable) { seen.record($0.version) }
     await stage.dispatcher.send(Deposit(account: "a", amount: 1))
-    stage.dispatcher.unregister(store: wallet)
-    try await stage.dispatcher.register(store: wallet, persisted: Self.forms[form])
+    if isLoaded {
+      try await stage.reload(form: Self.forms[form])
+    } else {
+      stage.dispatcher.unregister(store: wallet)
+      try await stage.dispatcher.register(store: wallet, persisted: Self.forms[form])
+    }
     await stage.dispatcher.send(Deposit(account: "a", amount: 1))
     try await stage.persistence.close()
-    // Its registration is a change, since the state was loaded anew.
-    #expect(seen.all == [1, 3])
+    // A registration that loads the state anew is a change.
+    #expect(seen.all == (isLoaded ? [1, 3] : [1, 2]))
     token.cancel()
   }
 
-  /// A slow observer before it is still called with a commit that came during the registration, so no row has it.
+  /// A slow observer before it is still called with a commit that no row has, since another store was registered then.
   @Test func isNotObservedOfALostCommitOnceItsStoreIsRegisteredAgain() async throws {
     let stage = try await PersistenceStage()
     let (dispatcher, wallet, seen) = (stage.dispatcher, stage.wallet, Recorder<UInt64>())
@@ -915,19 +920,11 @@ struct PersistentStateTests {
     let token = wallet.observe(.part(\.note), when: .durable) { seen.record($0.version) }
     await dispatcher.send(SetNote(note: "1"))
     for round in 0..<2 {
-      dispatcher.unregister(store: wallet)
-      if round == 0 { stage.database.hold() }
-      let record = try #require(wallet.storage.presentKeeper as? PersistedRecord)
-      let again = Task {
-        _ = try await dispatcher.register(store: wallet, persisted: .elements(\.all))
-      }
-      while !stage.persistence.state.withLock({ _ in record.isReplaced }) { await Task.yield() }
-      if round == 0 {
+      try await stage.reload {
+        if round > 0 { return }
         Thread { wallet.updateModel { $0.note = "2" } }.start()
         await hasBegun.opened()
-        stage.database.release()
       }
-      try await again.value
     }
     mayGoOn.open()
     await dispatcher.send(SetNote(note: "3"))
@@ -937,12 +934,85 @@ struct PersistentStateTests {
   }
 
   @Test(arguments: 0..<2)
+  func isKeptIfItsStoreChangesWhileItIsRegisteredAgain(form: Int) async throws {
+    let stage = try await PersistenceStage(form: Self.forms[form])
+    let (persistence, wallet) = (stage.persistence, stage.wallet)
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    stage.dispatcher.unregister(store: wallet)
+    stage.database.hold()
+    let again = Task {
+      try await stage.dispatcher.register(store: wallet, persisted: Self.forms[form])
+    }
+    // The claim, and then the errand that waits for the database.
+    let isBeginning = { () -> Bool in
+      let record = persistence.state.withLock { $0.records["wallet"]?.record }
+      return persistence.state.withLock { _ in record?.isBeginning == true }
+    }
+    while !isBeginning() { await Task.yield() }
+    wallet.updateModel { $0.all["b"] = 2 }
+    stage.database.release()
+    _ = try await again.value
+    try await persistence.flush()
+    #expect(wallet.model.all.dictionary == ["a": 1, "b": 2])
+    #expect(wallet.version == 2)
+    stage.database.crash()
+    let next = try await PersistenceStage(on: stage.database, form: Self.forms[form])
+    #expect(next.wallet.model == wallet.model && next.wallet.version == 2)
+  }
+
+  @Test func isSavedInOneFormAndTypeForEachStoreObject() async throws {
+    let stage = try await PersistenceStage()
+    let (dispatcher, wallet) = (stage.dispatcher, stage.wallet)
+    let newer = PersistedType("wallet", version: 2) { _ in }
+    await dispatcher.send(Deposit(account: "a", amount: 1))
+    dispatcher.unregister(store: wallet)
+    let others: [(PersistedForm<Wallet>, PersistedType?)] = [
+      (.model, nil), (.elements(\.all), newer),
+    ]
+    for (form, type) in others {
+      let error = await #expect(throws: PersistenceError.self) {
+        try await dispatcher.register(store: wallet, persisted: form, as: type)
+      }
+      #expect(error?.code == .alreadyRegistered)
+    }
+    // It is saved as before, and another object is loaded.
+    wallet.updateModel { $0.all["a"] = 2 }
+    let next = try await dispatcher.register(
+      store: .wallet(), persisted: .elements(\.all), as: newer)
+    #expect(next.model.all.dictionary == ["a": 2])
+  }
+
+  /// Nobody may take a change for saved that is nowhere.
+  @Test func isNotFlushedOfAStoreThatWasReplaced() async throws {
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    let persistence = try await database.open(for: dispatcher)
+    var former: WalletStore? = try await dispatcher.register(
+      store: .wallet(), persisted: .elements(\.all))
+    dispatcher.unregister(storeIdentifier: "wallet")
+    let next = try await dispatcher.register(store: .wallet(), persisted: .elements(\.all))
+    try await persistence.flush()
+    former?.updateModel { $0.all["a"] = 1 }
+    next.updateModel { $0.all["b"] = 1 }
+    for _ in 0..<2 {
+      let error = await #expect(throws: PersistenceError.self) { try await persistence.flush() }
+      #expect(error?.code == .alreadyRegistered)
+    }
+    #expect(database.rows(ofStore: "wallet", part: 1) == ["b": "1"])
+    #expect(try await next.savedElement(\.all, "b") == 1)
+    weak let gone = former
+    former = nil
+    // The thread that has saved it may still refer to it.
+    while gone != nil { await Task.yield() }
+    try await persistence.flush()
+    #expect(persistence.state.withLock(\.losses).isEmpty)
+  }
+
+  @Test(arguments: 0..<2)
   func isSavedWithTheVersionThatItsRegistrationHasRaised(form: Int) async throws {
     let stage = try await PersistenceStage(form: Self.forms[form])
     let wallet = stage.wallet
     await stage.dispatcher.send(Deposit(account: "a", amount: 1))
-    stage.dispatcher.unregister(store: wallet)
-    try await stage.dispatcher.register(store: wallet, persisted: Self.forms[form])
+    try await stage.reload(form: Self.forms[form])
     #expect(wallet.version == 2)
     try await stage.persistence.flush()
     #expect(stage.database.version(ofStore: "wallet") == 2)

@@ -65,6 +65,9 @@ extension Dispatcher {
 
   /// Registers a store whose state is saved: loads it if it was saved before, or else saves the store's.
   ///
+  /// A `Store` object that you have unregistered, and register again with the same persistence, goes on as it is: nothing is
+  /// loaded, and what it commits meanwhile is saved. That ends once another object is registered under its identifier.
+  ///
   /// The store's version is that of the saved state, or above its present one if the store has changed before. Register
   /// the store before anything observes or changes it. If another persistence has saved it before, wait until no dispatch
   /// to it is under way: such a dispatch would end before this persistence has saved its commits.
@@ -80,7 +83,8 @@ extension Dispatcher {
   ///   - type: The name and version of the persisted type; by default the store's identifier, and version 1.
   /// - Returns: The store.
   /// - Throws: A `PersistenceError`: `notDecodable`, `newerVersion`, `migration`, `alreadyRegistered`, or the reason
-  ///   why saving has failed. The store is not registered then, and nothing saved is changed.
+  ///   why saving has failed. The store is not registered then, and nothing saved is changed. `alreadyRegistered` also if
+  ///   the persistence saves this object with another form or type: make a new one.
   /// - Precondition: The dispatcher was made with `persistence:`.
   @discardableResult
   public func register<Model: Sendable & Codable, Action: ActionType>(
@@ -106,14 +110,20 @@ extension Dispatcher {
       }
       return store
     }
-    let record = PersistedStore(
-      store, form, as: type ?? PersistedType(store.identifier), in: persistence)
+    let type = type ?? PersistedType(store.identifier)
+    let present = try PersistedStore.present(of: store, form, as: type, in: persistence)
+    let record = present ?? PersistedStore(store, form, as: type, in: persistence)
     if let refusal = persistence.claim(store.identifier, for: record) { throw refusal }
     if isPlanted(.servedBeforeLoaded) {
       register(store: store, waitFor: waitFor, ownership: ownership)
     }
     do {
-      try await record.begin()
+      if present == nil {
+        try await record.begin()
+      } else {
+        // The rows have what the store has. The errand throws if saving has failed.
+        try await persistence.perform { _ in }
+      }
       // A store that is not persistent may have come in between, or this one, which then waits for no saving.
       guard register(store: store, waitFor: waitFor, ownership: ownership) === store,
         endGate(ofStore: store.identifier) === record
@@ -121,7 +131,7 @@ extension Dispatcher {
         throw PersistenceError.alreadyRegistered(store.identifier)
       }
     } catch {
-      persistence.release(record)
+      if present == nil { persistence.release(record) } else { persistence.endClaim(of: record) }
       throw error
     }
     persistence.endClaim(of: record)
@@ -138,6 +148,15 @@ extension PersistenceError {
       """
       Store "\(identifier)" can't be registered or deleted: the rows of idempotency keys, schedules and durable effects \
       have that identifier. Choose another one.
+      """)
+  }
+
+  static func savedOtherwise(_ identifier: String) -> PersistenceError {
+    PersistenceError(
+      .alreadyRegistered,
+      """
+      Store "\(identifier)" can't be registered with this persisted: form or type, because the persistence saves the same \
+      object with another one. Make a new Store, which is loaded from the rows.
       """)
   }
 
@@ -165,12 +184,16 @@ extension Persistence {
 
   /// Claims an identifier for a store, whose predecessor is saved no longer; without a record, for its deletion.
   ///
+  /// The record may be the present one, of a store that is registered again.
+  ///
   /// - Parameter errand: Added in the same step, so that no store can be registered in between.
   /// - Returns: The error if it can't be claimed, or if saving has failed.
   func claim(
     _ identifier: String, for record: PersistedRecord?, adding errand: DatabaseErrand? = nil
   ) -> PersistenceError? {
     if let refusal = PersistenceError.refusal(of: identifier) { return refusal }
+    // Here, so that stores that are gone leave nothing, even if nobody calls `flush`.
+    _ = presentLoss()
     let (present, isBeginning) = state.withLock { state -> (PersistedRecord?, Bool) in
       let present = state.records[identifier]?.record
       return (present, present?.isBeginning == true)
@@ -182,10 +205,12 @@ extension Persistence {
     var lookedAt: [String: PersistedRecord] = [:]
     func take() -> PersistenceError? {
       state.withLock { state -> PersistenceError? in
-        let isFree = state.records[identifier]?.record === present
+        // A record that goes on may have been replaced since it was found.
+        let isFree =
+          state.records[identifier]?.record === present && record?.isReplaced != true
         guard isFree || isPlanted(.registeredTwice) else { return .alreadyRegistered(identifier) }
         if let errand, let failure = state.commit.add(errand) { return failure }
-        present?.isReplaced = true
+        if present !== record { present?.isReplaced = true }
         if let record {
           record.isBeginning = true
           lookedAt = state.add(record)

@@ -21,8 +21,9 @@ public struct PersistedForm<Model: Sendable & Codable>: Sendable {
   ) -> PersistedForm {
     var parts: [any PersistedPart<Model>] = []
     repeat parts.append(DictionaryPart(each paths, number: parts.count + 1))
+    let form = PersistedForm(parts: parts)
     // Making the means to undo a part stops the program if the dictionary is in an object.
-    let named = parts.map { $0.undo.path as AnyKeyPath }
+    let named = form.paths
     if Set(named).count < named.count {
       stopProgram(
         """
@@ -30,8 +31,12 @@ public struct PersistedForm<Model: Sendable & Codable>: Sendable {
         can't be loaded. Name each once.
         """)
     }
-    return PersistedForm(parts: parts)
+    return form
   }
+
+  private var paths: [AnyKeyPath] { parts.map { $0.undo.path as AnyKeyPath } }
+
+  func hasSameRows(as other: PersistedForm) -> Bool { paths == other.paths }
 
   /// Lets atomic actions undo changes of its dictionaries in place, whether the store is saved or stays in memory.
   func undoesInPlace<Action: ActionType>(in store: Store<Model, Action>) {
@@ -81,6 +86,10 @@ public struct PersistedType: Sendable {
         """)
     }
     (self.name, self.version, self.migrate) = (name, version, migrate)
+  }
+
+  func isSame(as other: PersistedType) -> Bool {
+    (name, version) == (other.name, other.version)
   }
 }
 

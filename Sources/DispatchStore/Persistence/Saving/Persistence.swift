@@ -51,6 +51,9 @@ public final class Persistence: Sendable {
     var records: [String: WeakRecord] = [:]
     /// The number of them at which those of released stores are removed.
     var recordLimit = 8
+    /// The stores that were replaced, and have lost a commit outside of any dispatch; by the order of these.
+    var losses: [Int: WeakRecord] = [:]
+    var lossCount = 0
     /// The dispatchers that it was attached to, by name: weakly, since they keep the persistence.
     var dispatchers: [String: DispatcherReference] = [:]
     /// The calls that wait for the database's answer whether this process is its owner still.
@@ -80,6 +83,14 @@ public final class Persistence: Sendable {
       }
       records[new.identifier] = WeakRecord(record: new)
       return present
+    }
+
+    /// Notes that a store that was replaced has lost a commit outside of any dispatch.
+    mutating func noteLoss(of record: PersistedRecord) {
+      if record.hasNotedLoss { return }
+      record.hasNotedLoss = true
+      lossCount += 1
+      losses[lossCount] = WeakRecord(record: record)
     }
 
     /// Adds the calls of an observer.
@@ -184,9 +195,27 @@ public final class Persistence: Sendable {
   /// - Parameter limit: The longest time to wait for a database that is locked, full or away; nil to wait until it is
   ///   back.
   /// - Throws: A `PersistenceError` if saving has failed, a `DispatchError` with the code `timedOut` after the limit, and
-  ///   `CancellationError` if the task is cancelled.
+  ///   `CancellationError` if the task is cancelled. A `PersistenceError` with the code `alreadyRegistered` if a `Store` was
+  ///   changed by `updateModel` or `inject` after its rows have passed to another object: each call throws, once all else is
+  ///   saved, until you release that store, or register it again.
   public func flush(timeout limit: Duration? = nil) async throws {
+    let loss = presentLoss()
     try await SavingWait(for: self).run(within: SavingWait.Limit(limit, clock))
+    if let loss { throw loss }
+  }
+
+  /// The error for a store that was replaced, and still shows a commit that is saved nowhere; forgets the others.
+  func presentLoss() -> PersistenceError? {
+    // The records are looked at outside of the lock, because they are released here if nobody else has them.
+    let losses = state.withLock(\.losses)
+    let present = losses.compactMapValues(\.record).filter { $0.value.isKeeper }
+    let past = losses.keys.filter { present[$0] == nil }
+    if !past.isEmpty {
+      state.withLock { state in
+        for number in past { state.losses[number] = nil }
+      }
+    }
+    return present.min { $0.key < $1.key }.map { .lostCommit(of: $0.value.identifier) }
   }
 
   /// Calls a closure once everything is saved that was committed before, or saving has failed.
@@ -339,6 +368,15 @@ extension PersistenceError {
       """
       The persistence was closed, with \(commits(lag)) not saved, since they came meanwhile. Drain the dispatcher, and \
       stop what updates its stores, before you close.
+      """)
+  }
+
+  fileprivate static func lostCommit(of identifier: String) -> PersistenceError {
+    PersistenceError(
+      .alreadyRegistered,
+      """
+      Store "\(identifier)": a change of a former Store is not saved, since another one was registered under its \
+      identifier, or its rows were deleted. All else is saved. Change the present store, and release the former one.
       """)
   }
 

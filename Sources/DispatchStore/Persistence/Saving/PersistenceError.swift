@@ -63,7 +63,8 @@ public struct PersistenceError: Error, Sendable {
     public static let migration = Code(description: "migration")
     /// A projection threw.
     public static let projection = Code(description: "projection")
-    /// Another store with this identifier is persisted in the same database.
+    /// Another store with this identifier is persisted in the same database, so that this one is not registered, or its
+    /// changes are not saved.
     public static let alreadyRegistered = Code(description: "alreadyRegistered")
     /// The persistence was closed.
     public static let closed = Code(description: "closed")

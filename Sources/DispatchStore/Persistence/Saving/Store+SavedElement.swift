@@ -22,7 +22,10 @@ extension Store where Model: Codable {
   ) async throws -> Value? {
     let (element, record, version) = elementAndRecord(path, key)
     guard let record, version > record.savedVersion.now else { return element }
-    try await record.persistence.flush(timeout: limit)
+    // Not by a flush, which also throws for changes that other stores have lost.
+    let persistence = record.persistence
+    try await SavingWait(for: persistence).run(
+      within: SavingWait.Limit(limit, persistence.clock))
     guard version <= record.savedVersion.now else {
       throw PersistenceError(
         .alreadyRegistered,

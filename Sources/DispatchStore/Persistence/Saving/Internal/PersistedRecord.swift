@@ -16,6 +16,8 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
   ///
   /// Set in its exclusive section, too, so that an atomic action finds it before its stores change.
   var isReplaced = false
+  /// Whether it was noted that a commit outside of any dispatch is lost, since the store was replaced.
+  var hasNotedLoss = false
   /// The version up to which its commits are saved; set with the store's lock, before it is the store's keeper.
   var savedVersion = SavedVersion()
   /// The row of the model as it was saved last.
@@ -43,7 +45,8 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
       for record in records {
         switch record.keep(isSaving: isSaving) {
         case .nothing: break
-        case .lost(let dispatch): loser = dispatch
+        case .lost(let dispatch?): loser = dispatch
+        case .lost(nil): state.noteLoss(of: record)
         case .kept:
           isKept = true
           // After a failure nobody would take it from the list, and it keeps the persistence.
@@ -76,11 +79,11 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
   }
 
   enum Kept {
-    /// No commit was read, or it is of a store that was replaced, outside of any dispatch.
+    /// No commit was read.
     case nothing
     case kept
-    /// The store was replaced, so the commit of this dispatch is not saved.
-    case lost(Dispatch)
+    /// The store was replaced, so the commit is not saved: of this dispatch, or outside of any.
+    case lost(Dispatch?)
   }
 
   /// Keeps the commit that was read, under the persistence's lock; after a failure only notes that there was one.
@@ -93,6 +96,9 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
 
   /// The dispatcher that the store is registered with.
   var dispatcher: Dispatcher? { fatalError("PersistedRecord is abstract.") }
+
+  /// Whether the store is there, and was not loaded again, by another record.
+  var isKeeper: Bool { fatalError("PersistedRecord is abstract.") }
 
   /// Calls a closure in the store's exclusive section, if the store is there.
   func inSection(_ body: () -> PersistenceError?) -> PersistenceError? {

@@ -34,7 +34,28 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     super.init(persistence, store.identifier)
   }
 
+  /// The record that saves the store in this persistence already; nil if there is none.
+  ///
+  /// If the store was loaded anew, the commits that come meanwhile would be lost.
+  ///
+  /// - Throws: `alreadyRegistered` if it saves the store with another form or type.
+  static func present(
+    of store: Store<Model, Action>, _ form: PersistedForm<Model>, as type: PersistedType,
+    in persistence: Persistence
+  ) throws -> PersistedStore<Model, Action>? {
+    guard let record = store.storage.presentKeeper as? PersistedStore<Model, Action>,
+      record.persistence === persistence,
+      !persistence.state.withLock({ _ in record.isReplaced })
+    else { return nil }
+    guard record.form.hasSameRows(as: form), record.type.isSame(as: type) else {
+      throw PersistenceError.savedOtherwise(store.identifier)
+    }
+    return record
+  }
+
   override var dispatcher: Dispatcher? { store?.dispatcher }
+
+  override var isKeeper: Bool { store?.storage.presentKeeper === self }
 
   override func inSection(_ body: () -> PersistenceError?) -> PersistenceError? {
     guard let store else { return body() }
@@ -62,7 +83,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     guard let commit = now?.commit else { return .nothing }
     // Unless the writer has yet to take what was kept before.
     isOver = (isReplaced || !isSaving) && !isDirty
-    if isReplaced { return now?.dispatch.map(Kept.lost) ?? .nothing }
+    if isReplaced { return .lost(now?.dispatch) }
     if !isSaving { return .kept }
     swap(&model, &now!.model)
     version = commit.version
