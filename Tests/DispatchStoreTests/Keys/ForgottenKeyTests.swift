@@ -12,8 +12,9 @@ struct ForgottenKeyTests {
   /// Keeps the removals of rows, which it has not saved.
   private var keeper: CompanionKeeper {
     CompanionKeeper(
-      decode: { _, _ in throw CancellationError() }, decodeAction: { _ in Pay(order: 0) },
-      name: { _ in nil }, actionType: { _ in nil }, obstacle: { _ in nil },
+      decode: { _, _ in throw CancellationError() }, hasAll: { _, _ in false },
+      decodeAction: { _ in Pay(order: 0) }, name: { _ in nil }, actionType: { _ in nil },
+      obstacle: { _ in nil },
       save: { [removed] rows in for row in rows { removed.record(row) } }, saveWithNext: { _ in },
       whenSaved: { $0(true) }, whenOwner: { $0(true) }, hasFailed: { false })
   }

@@ -60,6 +60,26 @@ private struct Purchase: CodableAction, Equatable {
   var amount = 1
 }
 
+/// `Acquire` after a deployment, which can't decode the former one.
+private struct AcquireThere: CodableAction, Equatable {
+  static var actionName: String { "buy" }
+  var amount = 1
+  var channel = "web"
+}
+
+/// The same, without a property of the former one.
+private struct AcquireOnly: CodableAction, Equatable {
+  static var actionName: String { "buy" }
+  var channel = "web"
+}
+
+/// `Acquire` after a deployment, which can decode the former one.
+private struct AcquireSomewhere: CodableAction, Equatable {
+  static var actionName: String { "buy" }
+  var amount = 1
+  var channel: String?
+}
+
 private struct Reminder: CodableAction, Equatable { var amount = 1 }
 
 /// `Reminder` under a new name.
@@ -167,6 +187,18 @@ struct PersistedKeyTests {
     #expect(try await send(Purchase(amount: 3)).isSuccess)
     #expect(try await send(Purchase(amount: 4)).dispatchError?.code == .idempotencyKeyReused)
     #expect(try await send(Reminder(amount: 3)).dispatchError?.code == .idempotencyKeyReused)
+  }
+
+  @Test func areComparedByWhatWasRecordedIfTheTypeNoLongerDecodesIt() async throws {
+    #expect(try await send(Acquire(amount: 3)).isSuccess)
+    #expect(try await send(AcquireThere(amount: 3)).isSuccess)
+    #expect(try await send(AcquireSomewhere(amount: 3)).isSuccess)
+    for other in [AcquireThere(amount: 4), AcquireOnly()] as [any CodableAction] {
+      #expect(try await send(other).dispatchError?.code == .idempotencyKeyReused)
+    }
+    // One that decodes is compared with all of its properties.
+    let other = AcquireSomewhere(amount: 3, channel: "web")
+    #expect(try await send(other).dispatchError?.code == .idempotencyKeyReused)
   }
 
   @Test(arguments: [false, true])

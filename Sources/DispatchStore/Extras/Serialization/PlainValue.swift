@@ -93,6 +93,17 @@ extension PlainValue {
     default: self == other
     }
   }
+
+  /// Whether it has all values of another tree; objects may have more.
+  func hasAll(of other: PlainValue) -> Bool {
+    switch (self, other) {
+    case (.array(let values), .array(let others)):
+      values.count == others.count && zip(values, others).allSatisfy { $0.hasAll(of: $1) }
+    case (.object(let values), .object(let others)):
+      others.allSatisfy { name, other in values[name]?.hasAll(of: other) == true }
+    default: self == other
+    }
+  }
 }
 
 extension PlainValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,

@@ -30,9 +30,11 @@ enum KeyedAction: Sendable {
       return former.count == new.count && zip(former, new).allSatisfy { $0.isRepeated(by: $1) }
     case (.saved(let name, let value), _):
       guard other.mayBeSaved(as: name, keeper) else { return false }
-      guard case .action(let new) = other, let value, let keeper, let type = new.decodableType,
-        let former = try? keeper.decode(type, value.data) as? any ActionType
+      guard case .action(let new) = other, let value, let keeper, let type = new.decodableType
       else { return true }
+      guard let former = try? keeper.decode(type, value.data) as? any ActionType else {
+        return new.isAfterDeployment(of: value, keeper)
+      }
       return KeyedValue(former).isRepeated(by: new)
     default: return false
     }
@@ -89,6 +91,14 @@ struct KeyedValue: Sendable {
   func isRepeated(by other: KeyedValue) -> Bool {
     guard let value = value as? any Equatable else { return type == other.type }
     return Self.isEqual(value, other.value)
+  }
+
+  /// Whether it repeats a saved value that its type can't decode: one that a deployment has added properties to, say.
+  func isAfterDeployment(of saved: SavedValue, _ keeper: CompanionKeeper) -> Bool {
+    // A value that could not be encoded was reported, and can't be compared.
+    if saved.data.isEmpty { return true }
+    guard let value = value as? any Encodable else { return false }
+    return keeper.hasAll(value, saved.data)
   }
 
   /// The type by which a saved value is decoded; nil if that could not be compared.

@@ -3,6 +3,8 @@ import Foundation
 /// The means to save and to load companion rows; a dispatcher without persistence has none.
 struct CompanionKeeper: Sendable {
   let decode: @Sendable (DecodableType, Data) throws -> any Sendable
+  /// Whether a value has all properties of a saved one, with equal values.
+  let hasAll: @Sendable (any Encodable, Data) -> Bool
   /// Decodes an action by its name.
   let decodeAction: @Sendable (SavedAction) throws -> any ActionType
   /// The name under which actions of a type are saved; nil if that is the type's Swift name.

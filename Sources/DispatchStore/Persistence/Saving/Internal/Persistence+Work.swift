@@ -6,6 +6,12 @@ extension Persistence {
     let (coder, actions) = (coder, actions)
     return CompanionKeeper(
       decode: { try coder.decode($0, from: $1) },
+      hasAll: { value, saved in
+        guard let former = try? coder.decode(PlainValue.self, from: saved),
+          let present = try? coder.decode(PlainValue.self, from: coder.encode(value))
+        else { return false }
+        return present.hasAll(of: former)
+      },
       decodeAction: { try coder.decode(actions.actionType(named: $0.name), from: $0.value.data) },
       name: { actions.savedName(of: $0) },
       actionType: { try? actions.actionType(named: $0) },
