@@ -85,6 +85,30 @@ struct ChangedFormTests {
     #expect(try await books(.elements(\.open), "caf\u{E9}").model.open.isEmpty)
   }
 
+  struct Texts: ModelType, Codable { var all = TrackedDictionary<String, Int>() }
+  struct Numbers: ModelType, Codable { var all = TrackedDictionary<Int, Int>() }
+
+  /// Its element's next change would go to a row beside it.
+  @Test(arguments: ["007", "+7"])
+  func refuseARowWhoseKeyTheyWriteInAnotherWay(_ text: String) async throws {
+    let texts = try await reopened().register(
+      store: Store(identifier: "counts", model: Texts()) {
+        On(Open.self) { texts, open in texts.all[open.name] = 1 }
+      }, persisted: .elements(\.all))
+    await texts.send(Open(name: text))
+    let dispatcher = try await reopened()
+    let error = await #expect(throws: PersistenceError.self) {
+      try await dispatcher.register(
+        store: Store(identifier: "counts", model: Numbers()) { On(Open.self) { _, _ in } },
+        persisted: .elements(\.all))
+    }
+    #expect(error?.code == .notDecodable)
+    for part in ["dispatchstore_rows", "\"counts\"", "element \"\(text)\"", "as \"7\""] {
+      #expect(error?.message.contains(part) == true, "\(error as Any)")
+    }
+    #expect(database.rows(ofStore: "counts", part: 1) == [text: "1"])
+  }
+
   struct Prices: ModelType, Codable { var all = TrackedDictionary<String, Decimal>() }
   struct Price: ActionType { let price: Decimal }
 

@@ -6,7 +6,9 @@ public import Foundation
 ///
 ///     struct OrderID: RawRepresentable, PersistentKey { let rawValue: Int }
 ///
-/// Equal keys must have equal texts. Text is saved in Unicode form C, since Swift compares it so; it has no U+0000.
+/// Equal keys must have equal texts, and different keys different ones. A text must be that of the key that it gives back:
+/// rows of which that is not true, such as "007" for an `Int`, are not loaded. Text is saved in Unicode form C, since Swift
+/// compares it so; it has no U+0000.
 public protocol PersistentKey: Hashable, Sendable {
   /// The text.
   var persistentText: String { get }

@@ -106,6 +106,7 @@ import Testing
     ("value = '{' WHERE part = 0", "the model"),
     ("value = '1' WHERE part = 1", "element \"0\" of dictionary 1"),
     ("key = 'ann' WHERE part = 1", "The key is no Int"),
+    ("key = '00' WHERE part = 1", "element \"00\" of dictionary 1"),
   ])
   func aRowThatCannotBeDecodedIsNamed(_ change: String, _ name: String) async throws {
     let (dispatcher, persistence, _) = try await openPages(folder.database)

@@ -107,6 +107,12 @@ final class DictionaryPart<
       guard let key = Key.key(ofPersistentText: text) else {
         throw coder.notDecodable(number, text, "The key is no \(Key.self).")
       }
+      // Otherwise the element's next change would go to another row, and leave this one.
+      if key.savedText.map({ $0.utf8.elementsEqual(text.utf8) }) != true {
+        throw coder.notDecodable(
+          number, text,
+          "The program writes this key as \"\(key.persistentText)\": set the row's key to that.")
+      }
       let element = try coder.decode(Value.self, row, number, text)
       guard elements.updateValue(element, forKey: key) == nil else {
         throw coder.notDecodable(number, text, "Another row has an equal key.")
