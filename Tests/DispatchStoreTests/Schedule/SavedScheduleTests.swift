@@ -942,6 +942,32 @@ struct SavedScheduleTests {
     #expect(rows.count == (isRemoved ? 0 : 1))
   }
 
+  @Test(arguments: [true, false])
+  func ofAnActionThatIsNotKnownAnyLongerAreCancelledByTheirName(isResumed: Bool) async throws {
+    try await leaveSchedule(after: .seconds(1))
+    let renamed = try await Office(
+      database, clock, actions: ActionCoder(CleanUp.self), resumes: isResumed)
+    let dispatcher = renamed.dispatcher
+    #expect(dispatcher.deadLetters.map(\.attempts) == [0])
+    #expect(dispatcher.cancelScheduled(named: "r"))
+    #expect(!dispatcher.cancelScheduled(named: "r"))
+    dispatcher.resumeWork()
+    #expect(dispatcher.deadLetters.isEmpty)
+    try await renamed.persistence.flush()
+    #expect(rows.isEmpty)
+  }
+
+  /// It is not pending, but kept for whoever repairs it.
+  @Test func ofAnActionThatHasFailedAreNotCancelledByTheirName() async throws {
+    let office = try await Office(database, clock)
+    office.dispatcher.dispatch(
+      Remind(order: 1, fails: true), options: .delayed(by: .seconds(1), name: "r"))
+    clock.advance(by: .seconds(1))
+    _ = await office.warnings.first(1)
+    #expect(!office.dispatcher.cancelScheduled(named: "r"))
+    #expect(office.dispatcher.deadLetters.map(\.attempts) == [1])
+  }
+
   @Test func thatRepeatKeepTheirTimesIfTheirFormerActionIsListedAsADeadLetter() async throws {
     try await leave { $0.dispatcher.every(.seconds(100), name: "clean", perform: CleanUp()) }
     clock.advance(by: .seconds(90))

@@ -16,11 +16,11 @@ public struct DeadLetter: Sendable {
   public let name: String
   /// The action; nil if it is saved, and can't be decoded.
   public let action: (any ActionType)?
-  /// The number of attempts.
+  /// The number of attempts; zero for an action that never ran, since it can't be decoded.
   public let attempts: Int
   /// The text of the last error.
   public let error: String
-  /// The time of the failure.
+  /// The time of the failure; of an action that never ran, when this process has found it.
   public let date: Date
   /// The key of an effect's work, and the name of a scheduled action.
   let key: String
@@ -34,9 +34,10 @@ public struct DeadLetter: Sendable {
     date = Date(timeIntervalSince1970: Double(failed) / 1_000)
   }
 
-  init(_ letter: ScheduleLetter) {
+  /// - Parameter time: The time at which one was found that never ran.
+  init(_ letter: ScheduleLetter, foundAt time: Int64) {
     (kind, key, name, action) = (Kind.schedule, letter.name, letter.name, letter.action)
-    (attempts, error) = (1, letter.error ?? "")
-    date = Date(timeIntervalSince1970: Double(letter.failed ?? 0) / 1_000)
+    (attempts, error) = (letter.failed == nil ? 0 : 1, letter.error ?? "")
+    date = Date(timeIntervalSince1970: Double(letter.failed ?? time) / 1_000)
   }
 }

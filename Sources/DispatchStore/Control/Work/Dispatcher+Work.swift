@@ -49,8 +49,9 @@ extension Dispatcher {
 
   /// The work that has failed for good: its attempts are used up, or its action can't be decoded.
   public var deadLetters: [DeadLetter] {
-    outbox.entries(haveFailed: true).compactMap(DeadLetter.init)
-      + (savedSchedules?.letters.map(DeadLetter.init) ?? [])
+    let effects = outbox.entries(haveFailed: true).compactMap(DeadLetter.init)
+    guard let saved = savedSchedules else { return effects }
+    return effects + saved.letters.map { DeadLetter($0, foundAt: saved.openingTime) }
   }
 
   /// Removes work that is not done: no attempt begins any more, in this process and in the next one.
@@ -78,7 +79,7 @@ extension Dispatcher {
   }
 
   private func runAgain(named name: String) -> Bool {
-    guard let saved = savedSchedules, let letter = saved.takeLetter(name, mustRun: true),
+    guard let saved = savedSchedules, let letter = saved.takeLetter(name, if: { $0.action != nil }),
       let action = letter.action
     else { return false }
     let failed = letter.with(action)

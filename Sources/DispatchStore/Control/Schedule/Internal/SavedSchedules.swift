@@ -8,6 +8,8 @@ final class SavedSchedules: DispatcherAttachment {
   private let rowPrefix: String
   private weak let owner: Dispatcher?
   private let clock: DispatcherClock
+  /// The time at which this process has found what an earlier one has left, in milliseconds since 1970.
+  let openingTime: Int64
   private let found: Locked<FoundSchedules>
   private let state = Locked(State())
 
@@ -16,7 +18,8 @@ final class SavedSchedules: DispatcherAttachment {
   private struct State {
     /// The records that the rows stand for.
     var records = ScheduleRecords<ScheduleRecord<any ActionType>>()
-    /// By name: what has failed for good, with the number of its arrival; zero for what an earlier process has left.
+    /// By name: what has failed for good, or can't be decoded and so has no time of a failure, with the number of its
+    /// arrival; zero for what an earlier process has left.
     var letters: [String: Letter] = [:]
     /// The types of actions of which it was reported that they are not saved.
     var unsaved: Set<ObjectIdentifier> = []
@@ -30,7 +33,7 @@ final class SavedSchedules: DispatcherAttachment {
   ) {
     _ = found.withLock { $0.dispatchers.insert(dispatcher.name) }
     (self.dispatcher, clock, owner) = (dispatcher.name, dispatcher.clock, dispatcher)
-    (self.keeper, self.found) = (keeper, found)
+    (self.keeper, self.found, openingTime) = (keeper, found, dispatcher.clock.unixMilliseconds)
     rowPrefix = dispatcher.name.replacing("%", with: "%25").replacing("/", with: "%2F") + "/"
   }
 
@@ -184,6 +187,17 @@ final class SavedSchedules: DispatcherAttachment {
     return true
   }
 
+  /// Removes what an earlier process has left under a name and was never run, also if `resume()` could not decode it;
+  /// returns whether something was there.
+  func cancelFound(_ name: String) -> Bool {
+    // In this order: `resume()` moves what can't be decoded from there to here.
+    guard takePending(name) || takeLetter(name, if: { $0.failed == nil }) != nil else {
+      return false
+    }
+    removeRow(name)
+    return true
+  }
+
   /// Removes the row of a name that has no record and no dead letter.
   func removeRow(_ name: String) { saveRow(name, of: nil, nil) }
 
@@ -238,7 +252,6 @@ final class SavedSchedules: DispatcherAttachment {
   /// That stays where it was found until `resume()`: a repeating schedule that is declared again takes its time from there.
   var letters: [ScheduleLetter] {
     takeLetters(undecoded: false)
-    let now = clock.unixMilliseconds
     // Under both locks, so that a call of `resume()` meanwhile neither hides nor repeats one.
     let all = found.withLock { found -> [ScheduleLetter] in
       let undecoded = found.letters.values.filter {
@@ -246,18 +259,12 @@ final class SavedSchedules: DispatcherAttachment {
       }
       return undecoded + state.withLock { $0.letters.values.map(\.letter) }
     }
-    return all.sorted { $0.name < $1.name }.map { letter in
-      var letter = letter
-      letter.failed = letter.failed ?? now
-      return letter
-    }
+    return all.sorted { $0.name < $1.name }
   }
 
-  func takeLetter(_ name: String, mustRun: Bool) -> ScheduleLetter? {
+  func takeLetter(_ name: String, if condition: (ScheduleLetter) -> Bool) -> ScheduleLetter? {
     state.withLock { state in
-      guard let letter = state.letters[name]?.letter, !mustRun || letter.action != nil else {
-        return nil
-      }
+      guard let letter = state.letters[name]?.letter, condition(letter) else { return nil }
       state.letters[name] = nil
       return letter
     }
@@ -277,7 +284,7 @@ final class SavedSchedules: DispatcherAttachment {
 
   func removeLetter(_ name: String) -> Bool {
     // In this order: `resume()` moves what can't be decoded from there to here.
-    guard takePending(name, ifUndecoded: true) || takeLetter(name, mustRun: false) != nil else {
+    guard takePending(name, ifUndecoded: true) || takeLetter(name, if: { _ in true }) != nil else {
       return false
     }
     removeRow(name)
@@ -322,7 +329,6 @@ final class SavedSchedules: DispatcherAttachment {
 
   /// Makes dead letters of the failed actions of an earlier process and, if asked for, of those that can't be decoded.
   private func takeLetters(undecoded: Bool) {
-    let now = clock.unixMilliseconds
     let taken = found.withLock { found -> [ScheduleLetter] in
       let taken = found.letters.values.filter { letter in
         letter.dispatcher == dispatcher
@@ -331,8 +337,7 @@ final class SavedSchedules: DispatcherAttachment {
       for letter in taken { found.letters[rowKey(of: letter.name)] = nil }
       // Under both locks, so that a list of the dead letters has each of them at any time.
       state.withLock { state in
-        for var letter in taken where state.letters[letter.name] == nil {
-          letter.failed = letter.failed ?? now
+        for letter in taken where state.letters[letter.name] == nil {
           state.letters[letter.name] = (letter, 0)
         }
       }

@@ -179,7 +179,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
   func cancel(_ name: String) -> Bool {
     let saved = dispatcher?.savedSchedules
     // First there: what an earlier process has left moves from there to here.
-    let wasFound = saved?.removeFound(name) == true
+    let wasFound = saved?.cancelFound(name) == true
     guard let entry = change({ $0.cancel(name) }) else { return wasFound }
     // A dispatch removes its row itself.
     if case .repeated = entry.member { saved?.remove(name, entry.number) }
