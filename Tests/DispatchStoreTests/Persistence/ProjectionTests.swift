@@ -156,6 +156,13 @@ struct ProjectionTests {
     #expect(result.message.contains("\"wallet\" can't have version 2147483648"))
   }
 
+  @Test func countVersionsUpFromOne() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = PersistedType("wallet", version: 0)
+    }
+    #expect(result.message.contains("\"wallet\" can't have version 0"))
+  }
+
   @Test func thatCannotMigrateChangeNothing() async throws {
     let database = MemoryDatabase()
     let stage = try await PersistenceStage(on: database)
@@ -170,7 +177,9 @@ struct ProjectionTests {
     }
     let throwing = try await refusal(PersistedType("wallet", version: 2) { _ in throw Refused() })
     #expect(throwing?.code == .migration)
-    #expect(throwing?.message.contains("row \"\" of part 0") == true, "\(throwing as Any)")
+    for part in ["dispatchstore_rows", "row \"\" of part 0"] {
+      #expect(throwing?.message.contains(part) == true, "\(throwing as Any)")
+    }
     #expect(try await refusal(PersistedType("wallet", version: 2))?.code == .migration)
     #expect(try await refusal(PersistedType("other"))?.code == .notDecodable)
     let undecodable = try await refusal(

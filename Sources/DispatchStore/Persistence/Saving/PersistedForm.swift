@@ -70,7 +70,7 @@ public struct PersistedType: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name of the type, for good.
-  ///   - version: The version that this program writes, at most 2,147,483,647.
+  ///   - version: The version that this program writes: at least 1, and at most 2,147,483,647.
   ///   - migrate: Takes a row from `row.version` to the next version. Called for each row of an older version when the
   ///     store is registered, once for each version, all in one transaction. Called on the thread that writes:
   ///     it must not wait for a dispatch, since saving would wait for it.
@@ -78,7 +78,7 @@ public struct PersistedType: Sendable {
     _ name: String, version: Int = 1,
     migrate: (@Sendable (inout PersistedRow) throws -> Void)? = nil
   ) {
-    if Int32(exactly: version) == nil {
+    if version < 1 || version > Int32.max {
       stopProgram(
         """
         The persisted type "\(name)" can't have version \(version): a database keeps versions up to \(Int32.max). Count \
@@ -101,6 +101,8 @@ public struct PersistedRow: Sendable {
   public let part: Int
   /// The element's key; empty for the model.
   public let key: String
-  /// The row's value, as JSON.
+  /// The row's value, as JSON: `row.value["name"]` reads and sets a property of an object.
+  ///
+  /// The elements of an array can be read by index; to change one, set all of the array.
   public var value: PlainValue
 }

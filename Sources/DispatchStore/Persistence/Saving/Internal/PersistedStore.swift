@@ -314,8 +314,9 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       throw PersistenceError(
         .migration,
         """
-        \(coder.database), store "\(identifier)": its rows have version \(saved.typeVersion) of "\(type.name)", and \
-        the program has no migration from it to version \(type.version). Nothing was changed.
+        \(coder.database), table dispatchstore_stores, store "\(identifier)": its rows have version \
+        \(saved.typeVersion) of "\(type.name)", and the program has no migration from it to version \(type.version). \
+        Nothing was changed.
         """)
     }
     for part in 0...form.parts.count {
@@ -345,8 +346,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       throw PersistenceError(
         .migration,
         """
-        \(coder.database), store "\(identifier)", row "\(key)" of part \(part): its migration from version \
-        \(row.version) of "\(type.name)" threw \(error). Nothing was changed.
+        \(coder.database), table dispatchstore_rows, store "\(identifier)", row "\(key)" of part \(part): its \
+        migration from version \(row.version) of "\(type.name)" threw \(error). Nothing was changed.
         """, cause: error)
     }
     // A plain value may have lost digits of a number, so a row that the migration has not changed stays as it is.
@@ -356,9 +357,9 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       throw PersistenceError(
         .migration,
         """
-        \(coder.database), store "\(identifier)", row "\(key)" of part \(part): its migration changes it, and would \
-        round a number in it, which has more digits than a Double. Nothing was changed. Let the migration leave such \
-        rows as they are, and the type decode them with an init(from:) of its own.
+        \(coder.database), table dispatchstore_rows, store "\(identifier)", row "\(key)" of part \(part): its \
+        migration changes it, and would round a number in it, which has more digits than a Double. Nothing was \
+        changed. Let the migration leave such rows as they are, and the type decode them with an init(from:) of its own.
         """)
     }
     return try coder.encode(row.value, at: { key })
