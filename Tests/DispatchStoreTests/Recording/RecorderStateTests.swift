@@ -9,7 +9,7 @@ import Testing
   private func commit(_ index: Int, of id: DispatchID, isTogether: Bool) -> TapedCommit {
     let rest = ModelRest()
     return TapedCommit(
-      index: index, identifier: "\(index)", versions: (0, 1), dispatchID: id,
+      index: index, identifier: "\(index)", versions: (0, 1), dispatchIDs: ShortList(id),
       isTogether: isTogether, rests: (rest, rest), changes: ShortList())
   }
 

@@ -338,18 +338,19 @@ struct UndoHistoryTests {
     func commit(_ number: Int, of index: Int) -> TapedCommit {
       TapedCommit(
         index: index, identifier: "drawing",
-        versions: (UInt64(number - 1), UInt64(number)), dispatchID: nil, isTogether: false,
-        rests: (rest, rest), changes: ShortList(Change([number])))
+        versions: (UInt64(number - 1), UInt64(number)), dispatchIDs: ShortList(),
+        isTogether: false, rests: (rest, rest), changes: ShortList(Change([number])))
     }
-    var step = UndoState.Step(commit(1, of: 0), key: nil, time: 0)
-    for number in 2...1_000 {
-      _ = step.add(commit(number, of: 0))
-      if number % 10 == 0 { _ = step.add(commit(number / 10, of: 1)) }
+    var commits: [TapedCommit] = []
+    for number in 1...1_000 {
+      _ = commits.add(commit(number, of: 0), to: 0)
+      if number % 10 == 0 { _ = commits.add(commit(number / 10, of: 1), to: 0) }
     }
     for (index, count) in [1_000, 100].enumerated() {
-      let numbers = step[index].flatMap(\.partChanges).flatMap { ($0 as! Change).numbers }
+      let own = commits.filter { $0.index == index }
+      let numbers = own.flatMap(\.partChanges).flatMap { ($0 as! Change).numbers }
       #expect(numbers == Array(1...count))
-      #expect(step[index].count <= 10)
+      #expect(own.count <= 10)
     }
     #expect(moved.withLock(\.self) < 1_100 * 10)
   }
@@ -450,16 +451,19 @@ struct UndoHistoryTests {
 
   @Test func aStepIsFoundByEachDispatchThatHasJoinedIt() {
     let rest = ModelRest()
-    func commit(_ index: Int, by id: UInt64) -> TapedCommit {
-      TapedCommit(
+    func commit(_ index: Int, by id: UInt64, _ key: String? = nil) -> TapedCommit {
+      let commit = TapedCommit(
         index: index, identifier: "drawing", versions: (0, 1),
-        dispatchID: DispatchID(rawValue: id), isTogether: false, rests: (rest, rest),
+        dispatchIDs: ShortList(DispatchID(rawValue: id)), isTogether: false, rests: (rest, rest),
         changes: ShortList())
+      (commit.key, commit.time) = (key.map { TypedKey($0) }, key == nil ? 0 : 5)
+      return commit
     }
     var state = UndoState(limit: 10, interval: 1)
-    for id in 1...2 { _ = state.add(commit(0, by: UInt64(id)), key: TypedKey("text"), time: 5) }
-    _ = state.add(commit(1, by: 1), key: nil, time: 0)
-    #expect(state.past.count == 1)
+    for id in 1...2 { _ = state.add(commit(0, by: UInt64(id), "text")) }
+    _ = state.add(commit(1, by: 1))
+    _ = state.add(commit(0, by: 3, "text"))
+    #expect(Set(state.past.map(\.place)).count == 1)
   }
 
   @Test func anActionAfterAnUndoJoinsNoStepFromBefore() async {

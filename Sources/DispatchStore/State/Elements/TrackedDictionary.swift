@@ -45,8 +45,8 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
       if let newValue { updateValue(newValue, forKey: key) } else { removeValue(forKey: key) }
     }
     _modify {
-      willChange(key)
-      yield &elements[key]
+      let log = beginChange() ? self.log : nil
+      yield &elements[key][noting: key, in: log]
     }
   }
 
@@ -55,7 +55,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
   public subscript(key: Key, default defaultValue: @autoclosure () -> Value) -> Value {
     get { elements[key, default: defaultValue()] }
     _modify {
-      willChange(key)
+      if beginChange() { log.note(key, elements[key]) }
       yield &elements[key, default: defaultValue()]
     }
   }
@@ -66,7 +66,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
   public mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
     let isNoted = beginChange()
     let old = elements.updateValue(value, forKey: key)
-    if isNoted { log.note(key, old, in: elements) }
+    if isNoted { log.note(key, old) }
     return old
   }
 
@@ -76,7 +76,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
   public mutating func removeValue(forKey key: Key) -> Value? {
     let isNoted = beginChange()
     let old = elements.removeValue(forKey: key)
-    if isNoted, let old { log.note(key, old, in: elements) }
+    if isNoted, let old { log.note(key, old) }
     return old
   }
 
@@ -84,7 +84,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
   @inlinable
   public mutating func removeAll(keepingCapacity: Bool = false) {
     if beginChange() {
-      for (key, old) in elements { log.note(key, old, in: elements) }
+      for (key, old) in elements { log.note(key, old) }
     }
     elements.removeAll(keepingCapacity: keepingCapacity)
   }
@@ -99,12 +99,6 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
     }
   }
 
-  /// Records that an element is about to change, if changes are recorded.
-  @inlinable
-  mutating func willChange(_ key: Key) {
-    if beginChange() { log.note(key, elements[key], in: elements) }
-  }
-
   /// Prepares a change, and returns whether to record it.
   ///
   /// Copies that share a log must have the same content, so a changing copy gets its own log first.
@@ -112,9 +106,24 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
   mutating func beginChange() -> Bool {
     if !isKnownUniquelyReferenced(&log) { log = log.copy() }
     guard log.isRecording else { return false }
-    guard log.isAbandoned else { return true }
-    log.endRecording()
-    return false
+    if log.isAbandoned {
+      log.endRecording()
+      return false
+    }
+    log.makeRoom(in: elements)
+    return true
+  }
+}
+
+extension Optional {
+  /// The element, which is recorded before it changes if there is a log; so the change finds it only once.
+  @inlinable
+  subscript<Key: Hashable>(noting key: Key, in log: ChangeLog<Key, Wrapped>?) -> Wrapped? {
+    get { self }
+    _modify {
+      log?.note(key, self)
+      yield &self
+    }
   }
 }
 

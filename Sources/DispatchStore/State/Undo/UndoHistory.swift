@@ -158,16 +158,13 @@ private final class UndoLog: TapeSink {
     _ commit: TapedCommit, action: @autoclosure () -> AnyAction?,
     of dispatcher: @autoclosure () -> Dispatcher?, _ kept: inout KeptCommit
   ) {
-    var (key, time): (TypedKey?, Int64) = (nil, 0)
-    if let makeKey = self.key, let action = action() {
-      key = makeKey(HandledAction.unwrapped(action)).map { TypedKey($0) }
-      if let key { kept.release(key) }
+    if let makeKey = key, let action = action() {
+      commit.key = makeKey(HandledAction.unwrapped(action)).map { TypedKey($0) }
+      if let key = commit.key { kept.release(key) }
       let clock = clock.withLock(\.self) ?? takeClock(of: dispatcher(), &kept)
-      time = clock?.nanoseconds ?? 0
+      commit.time = clock?.nanoseconds ?? 0
     }
-    if let released = state.withLock({ $0.add(commit, key: key, time: time) }) {
-      kept.release(released)
-    }
+    if let released = state.withLock({ $0.add(commit) }) { kept.release(released) }
   }
 
   private func takeClock(

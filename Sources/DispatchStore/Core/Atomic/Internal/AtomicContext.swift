@@ -31,6 +31,7 @@ struct AtomicContext {
   var hidingStores: Set<Int> {
     Set(
       (0..<route.count).filter { index in
+        if !route.entries[index].overrides.shouldNotifyObservers { return false }
         enter(index)
         return withAction(at: index) { !route.entries[index].notifiesObservers(of: $0) }
       })

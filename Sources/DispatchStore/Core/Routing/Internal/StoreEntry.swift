@@ -205,9 +205,9 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
   // MARK: Commits of atomic actions
 
   override func notifiesObservers(of action: UnsafeRawPointer) -> Bool {
-    guard overrides.shouldNotifyObservers, let store = typed,
-      let action = self.action(at: action, as: Action.self)
-    else { return true }
+    guard let store = typed, let action = self.action(at: action, as: Action.self) else {
+      return true
+    }
     return store.reducer.shouldNotifyObservers(for: action, in: store)
   }
 

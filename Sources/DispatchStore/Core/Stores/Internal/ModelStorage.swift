@@ -43,7 +43,8 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
   }
 
   override func publish() -> [any Sendable] {
-    published.map { [$0.publish(model.pointee, version)] } ?? []
+    guard let published else { return [] }
+    return [published.publish(model.pointee, version)]
   }
 
   deinit {

@@ -190,15 +190,18 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   @usableFromInline
   func copy() -> ChangeLog { ChangeLog(copying: self, presentMark) }
 
-  /// Records a change; called only by the one value that refers to this log.
-  ///
-  /// - Parameter elements: The present elements; that with the key may be about to change.
+  /// Drops entries that are no longer needed, before a change is recorded.
   @inlinable
-  func note(_ key: Key, _ old: Value?, in elements: [Key: Value]) {
+  func makeRoom(in elements: [Key: Value]) {
     if isMarked { dropRead() }
+    if entries.count >= limit { compact(in: elements) }
+  }
+
+  /// Records a change; called only by the one value that refers to this log.
+  @inlinable
+  func note(_ key: Key, _ old: Value?) {
     entries.append(Entry(key: key, old: old))
     position.number += 1
-    if entries.count >= limit { compact(before: key, in: elements) }
   }
 
   /// Drops all entries, and stops recording until a reader begins.
@@ -226,22 +229,19 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   /// Keeps only the first entry of each key, and none of an element that was inserted and removed again.
   ///
   /// Before `middle` and after it apart, so the entries don't outnumber the elements at `base`, there and now together.
-  ///
-  /// - Parameter last: The key that was noted last: its element may be about to be inserted.
   @usableFromInline
-  func compact(before last: Key, in elements: [Key: Value]) {
+  func compact(in elements: [Key: Value]) {
     if isHeld { return }
-    func compacted(_ part: ArraySlice<Entry>, keeping needed: Set<Key>) -> [Entry] {
+    func compacted(_ part: ArraySlice<Entry>, keeping needed: Set<Key> = []) -> [Entry] {
       var keys = Set<Key>(minimumCapacity: part.count)
       return part.filter { entry in
         if !keys.insert(entry.key).inserted { return false }
         return entry.old != nil || elements[entry.key] != nil || needed.contains(entry.key)
       }
     }
-    let later = compacted(entries[middleIndex...], keeping: [last])
+    let later = compacted(entries[middleIndex...])
     if middleIndex > 0 {
-      let needed = Set(later.map(\.key)).union([last])
-      let earlier = compacted(entries[..<middleIndex], keeping: needed)
+      let earlier = compacted(entries[..<middleIndex], keeping: Set(later.map(\.key)))
       (entries, middleIndex) = (earlier + later, earlier.count)
     } else {
       entries = later

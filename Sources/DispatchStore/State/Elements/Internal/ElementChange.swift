@@ -20,12 +20,9 @@ extension TrackedDictionary {
   @inlinable
   func takeChanges(for reader: inout ChangeReader) -> [ElementChange<Key, Value>]? {
     guard let entries = reader.take(RecordedChanges(log)) else { return nil }
-    var seen: Set<Key>? = entries.count > 1 ? [] : nil
-    var changes: [ElementChange<Key, Value>] = []
-    for entry in entries where seen?.insert(entry.key).inserted != false {
-      changes.append(ElementChange(key: entry.key, old: entry.old, new: elements[entry.key]))
-    }
-    return changes
+    var seen: Set<Key> = []
+    let firsts = entries.count < 2 ? entries : entries.filter { seen.insert($0.key).inserted }
+    return firsts.map { ElementChange(key: $0.key, old: $0.old, new: elements[$0.key]) }
   }
 }
 

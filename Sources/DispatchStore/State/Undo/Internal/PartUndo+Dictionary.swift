@@ -4,41 +4,51 @@ extension PartUndo {
   /// - Precondition: The dictionary is in no object, of which a copy of the model would have the same one.
   @inlinable
   static func dictionary<Model: Sendable, Key, Value>(
-    _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
+    _ keyPath: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> PartUndo {
     let isInObject =
-      (path as AnyKeyPath) is ReferenceWritableKeyPath<Model, TrackedDictionary<Key, Value>>
-    if isInObject { stopInObject(path) }
-    let part = PartPath<TrackedDictionary<Key, Value>>.property(path)
+      (keyPath as AnyKeyPath) is ReferenceWritableKeyPath<Model, TrackedDictionary<Key, Value>>
+    if isInObject { stopInObject(keyPath) }
+    let part = PartPath<TrackedDictionary<Key, Value>>.property(keyPath)
     let hold = ChangeLogHold()
     // Shared by all, so that emptying a copy makes no new log.
     let none = TrackedDictionary<Key, Value>()
+    let path = DictionaryPath(part)
     return PartUndo(
-      path,
-      begin: { model, copy in
-        _ = part.modify(copy) { $0.pointee = none }
+      keyPath,
+      empty: { copy in _ = part.modify(copy) { $0.pointee = none } },
+      swapParts: { one, other in
+        _ = part.modify(one) { one in
+          _ = part.modify(other) { swap(&one.pointee, &$0.pointee) }
+        }
+      },
+      hold: { model in
         hold.advance()
         _ = part.modify(model) { $0.pointee.hold(by: hold) }
       },
-      undo: { model, copy in
+      undo: { model in
         var undone: [Value] = []
         _ = part.modify(model) { dictionary in
-          if !dictionary.pointee.log.isHeld(by: hold) { hold.stopAtOther(path) }
+          if !dictionary.pointee.log.isHeld(by: hold) { hold.stopAtOther(keyPath) }
           undone = dictionary.pointee.undoHeld()
           hold.advance()
           dictionary.pointee.endHold()
-          _ = part.modify(copy) { swap(&$0.pointee, &dictionary.pointee) }
         }
         return undone
       },
       end: { model in
         _ = part.modify(model) { dictionary in
-          if !dictionary.pointee.log.isHeld(by: hold) { hold.stopAtOther(path) }
+          if !dictionary.pointee.log.isHeld(by: hold) { hold.stopAtOther(keyPath) }
           hold.advance()
           dictionary.pointee.endHold()
         }
       },
-      track: { .dictionary(part, emptyingBy: none) })
+      beginReading: { model, reader in _ = part.read(model) { reader.begin($0.pointee.log) } },
+      takeChange: { model, reader in
+        var changes: [ElementChange<Key, Value>]?
+        _ = part.read(model) { changes = $0.pointee.takeChanges(for: &reader) }
+        return changes?.isEmpty == true ? nil : DictionaryChange(path, changes)
+      })
   }
 }
 

@@ -11,7 +11,9 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   /// The store, while it exists.
   private(set) weak var store: (any TapedStore)?
   private let sink: any TapeSink
-  private var parts: [PartTracker] = []
+  private var parts: [PartUndo] = []
+  /// The readers of the parts.
+  @exclusivity(unchecked) private var readers: [ChangeReader] = []
   /// The last model without its parts, and its version.
   private var last: (rest: ModelRest, version: UInt64)?
   /// Whether the commit in progress is the sink's own.
@@ -43,9 +45,12 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   }
 
   private func read(_ model: UnsafeRawPointer, _ version: UInt64, of store: any TapedStore) {
-    for part in parts { part.end() }
-    parts = store.storageOfTape.partsUndoneInPlace.map { $0.track() }
-    for part in parts { part.begin(model) }
+    parts = store.storageOfTape.partsUndoneInPlace
+    readers = parts.map { part in
+      var reader = ChangeReader()
+      part.beginReading(model, &reader)
+      return reader
+    }
     last = (store.makeRest(of: model, without: parts), version)
   }
 
@@ -54,11 +59,13 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
     guard let last = last.take() else { return }
     let rest = last.rest.makeNext(of: commit.model)
     var changes = ShortList<(any PartChange)?>()
-    for part in parts { changes.append(part.takeChange(commit.model)) }
+    for index in readers.indices {
+      changes.append(parts[index].takeChange(commit.model, &readers[index]))
+    }
     let taped = TapedCommit(
       index: index, identifier: storeIdentifier, versions: (last.version, commit.version),
-      dispatchID: commit.dispatchID, isTogether: commit.isTogether, rests: (last.rest, rest),
-      changes: changes)
+      dispatchIDs: commit.dispatchID.map { ShortList($0) } ?? ShortList(),
+      isTogether: commit.isTogether, rests: (last.rest, rest), changes: changes)
     self.last = (rest, commit.version)
     if skips {
       skips = false
@@ -75,7 +82,7 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
 
   override func remove(from storage: StoreStorage) {
     super.remove(from: storage)
-    storage.withLock { _ in for part in parts { part.end() } }
+    storage.withLock { _ in readers = [] }
   }
 
   /// Makes the entry for a dispatch that sets the store's model; nil if the store is gone.
@@ -129,13 +136,15 @@ extension TapeSink {
 
 /// A commit, or several of one dispatch or step, as a tape has read it.
 final class TapedCommit: @unchecked Sendable {
-  // because it is constant but for what a recorder sets under its lock
+  // because it is constant but for what its recorder or history sets under its lock
   /// The tape.
   let index: Int
   let identifier: String
   /// The store's versions before and after.
   let versions: (old: UInt64, new: UInt64)
-  let dispatchID: DispatchID?
+  /// The last dispatches that have made it: more than one if it was merged.
+  let dispatchIDs: ShortList<DispatchID>
+  var dispatchID: DispatchID? { dispatchIDs.last }
   /// Whether it is a part of an atomic action's change.
   let isTogether: Bool
   /// The models before and after, without the parts.
@@ -143,21 +152,25 @@ final class TapedCommit: @unchecked Sendable {
   private let changes: ShortList<(any PartChange)?>
   /// The number of commits that were merged into this one.
   let mergedCount: Int
-  /// The place among all commits of a recorder, set before it keeps the commit.
+  /// The place among all commits of a recorder, or the number of its step in a history; set before it is kept.
   var place = 0
+  /// The key of its step in a history.
+  var key: TypedKey?
+  /// The time of its step's last commit, in nanoseconds; zero without a key.
+  var time: Int64 = 0
   /// The number of lists of a recorder that have it.
   var holderCount = 0
   /// An estimate of its size in bytes, zero before it is measured.
   var size = 0
 
   init(
-    index: Int, identifier: String, versions: (old: UInt64, new: UInt64), dispatchID: DispatchID?,
-    isTogether: Bool, rests: (old: ModelRest, new: ModelRest),
+    index: Int, identifier: String, versions: (old: UInt64, new: UInt64),
+    dispatchIDs: ShortList<DispatchID>, isTogether: Bool, rests: (old: ModelRest, new: ModelRest),
     changes: ShortList<(any PartChange)?>, mergedCount: Int = 1
   ) {
     (self.isTogether, self.mergedCount) = (isTogether, mergedCount)
     (self.index, self.identifier, self.versions) = (index, identifier, versions)
-    (self.dispatchID, self.rests, self.changes) = (dispatchID, rests, changes)
+    (self.dispatchIDs, self.rests, self.changes) = (dispatchIDs, rests, changes)
   }
 
   /// Whether the former state is known.
@@ -177,14 +190,15 @@ final class TapedCommit: @unchecked Sendable {
 
   /// Returns this commit and a later one of the same store as one.
   func merged(with later: TapedCommit) -> TapedCommit {
-    var changes = changes
+    var (changes, dispatchIDs) = (changes, dispatchIDs)
     for (index, change) in later.changes.enumerated() {
       guard let change else { continue }
       changes[index] = changes[index]?.merged(with: change) ?? change
     }
+    for id in later.dispatchIDs { dispatchIDs.note(id) }
     return TapedCommit(
       index: index, identifier: identifier, versions: (versions.old, later.versions.new),
-      dispatchID: later.dispatchID, isTogether: later.isTogether,
+      dispatchIDs: dispatchIDs, isTogether: later.isTogether,
       rests: (rests.old, later.rests.new), changes: changes,
       mergedCount: mergedCount + later.mergedCount)
   }
@@ -222,7 +236,7 @@ final class Released: Sendable {
 class ModelRest: @unchecked Sendable {  // because it is constant
   var model: Any { fatalError("ModelRest is abstract.") }
 
-  /// Makes the rest of a later model, without a look-up of its type.
+  /// Makes the rest of a later model, or returns this one if only parts have changed.
   func makeNext(of model: UnsafeRawPointer) -> ModelRest { fatalError("ModelRest is abstract.") }
 
   /// Sets a model but for its parts.
@@ -231,21 +245,25 @@ class ModelRest: @unchecked Sendable {  // because it is constant
 
 private final class TypedRest<Model: Sendable>: ModelRest, @unchecked Sendable {
   // because its superclass says so
-  private var typed: Model
-  private let parts: [PartTracker]
+  private let typed: Model
+  private let parts: [PartUndo]
 
-  init(_ model: UnsafeRawPointer, without parts: [PartTracker]) {
-    typed = model.assumingMemoryBound(to: Model.self).pointee
-    self.parts = parts
-    super.init()
-    if parts.isEmpty { return }
-    withUnsafeMutablePointer(to: &typed) { copy in for part in parts { part.empty(copy) } }
+  init(_ typed: Model, without parts: [PartUndo]) {
+    (self.typed, self.parts) = (typed, parts)
+  }
+
+  static func rest(of model: UnsafeRawPointer, without parts: [PartUndo]) -> Model {
+    var rest = model.assumingMemoryBound(to: Model.self).pointee
+    if parts.isEmpty { return rest }
+    withUnsafeMutablePointer(to: &rest) { rest in for part in parts { part.empty(rest) } }
+    return rest
   }
 
   override var model: Any { typed }
 
   override func makeNext(of model: UnsafeRawPointer) -> ModelRest {
-    TypedRest(model, without: parts)
+    let rest = Self.rest(of: model, without: parts)
+    return haveSameBytes(rest, typed) ? self : TypedRest(rest, without: parts)
   }
 
   override func set(in model: UnsafeMutableRawPointer) {
@@ -264,7 +282,7 @@ protocol TapedStore: StoreType {
 
   func begin(_ tape: StoreTape)
   /// Makes the rest of a model of the store's type.
-  func makeRest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest
+  func makeRest(of model: UnsafeRawPointer, without parts: [PartUndo]) -> ModelRest
   /// Returns the action at the address of an optional one of the store's type.
   func action(at address: UnsafeRawPointer) -> AnyAction?
   func restoringEntry(
@@ -278,8 +296,8 @@ extension Store: TapedStore {
 
   func begin(_ tape: StoreTape) { add(tape, initial: false) }
 
-  func makeRest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest {
-    TypedRest<Model>(model, without: parts)
+  func makeRest(of model: UnsafeRawPointer, without parts: [PartUndo]) -> ModelRest {
+    TypedRest<Model>(TypedRest.rest(of: model, without: parts), without: parts)
   }
 
   func action(at address: UnsafeRawPointer) -> AnyAction? {

@@ -1,66 +1,19 @@
 /// The steps of an undo history: those that can be undone, and those that can be done again.
+///
+/// A step is the commits in a row with the same number, those of each store in their order.
 struct UndoState {
-  /// The changes that are undone together.
-  struct Step {
-    /// The commits, those of each store in their order.
-    var commits: ShortList<TapedCommit>
-    /// The dispatches of its last commits.
-    private(set) var dispatchIDs = ShortList<DispatchID>()
-    var key: TypedKey?
-    /// The time of the last commit, in nanoseconds; zero without a key.
-    var time: Int64
-
-    init(_ commit: TapedCommit, key: TypedKey?, time: Int64) {
-      (commits, self.key, self.time) = (ShortList(commit), key, time)
-      dispatchIDs.note(commit.dispatchID)
-    }
-
-    /// Adds a commit of a dispatch that has one in the step, or with the step's key.
-    ///
-    /// A commit to a store without an action, such as that of a block to another store, has neither key nor time.
-    /// Returns the commits that have become a part of others.
-    mutating func join(_ commit: TapedCommit, key: TypedKey?, time: Int64) -> [TapedCommit] {
-      dispatchIDs.note(commit.dispatchID)
-      self.key = self.key ?? key
-      self.time = max(self.time, time)
-      return add(commit)
-    }
-
-    /// The commits of a store, the oldest first.
-    subscript(index: Int) -> [TapedCommit] { commits.filter { $0.index == index } }
-
-    func hasChanged(_ index: Int) -> Bool { commits.contains { $0.index == index } }
-
-    /// Adds a commit, merged with those of its store that as many were merged into.
-    ///
-    /// So each is merged a logarithmic number of times, and the step has a logarithmic number of them. Returns the merged
-    /// ones.
-    mutating func add(_ commit: TapedCommit) -> [TapedCommit] {
-      var (commit, merged) = (commit, [TapedCommit]())
-      while let place = commits.lastIndex(where: { $0.index == commit.index }),
-        commits[place].mergedCount <= commit.mergedCount
-      {
-        let former = commits.remove(at: place)
-        merged += [former, commit]
-        commit = former.merged(with: commit)
-      }
-      commits.append(commit)
-      return merged
-    }
-  }
-
   /// The changes of an undo or a redo.
   struct Move {
     /// The changes that observers have made during earlier ones, to be taken back first.
-    fileprivate let aside: Step?
-    fileprivate let step: Step
+    fileprivate let aside: [TapedCommit]
+    fileprivate let step: [TapedCommit]
     fileprivate let isBack: Bool
 
     /// The changes of a store, in order.
     subscript(index: Int) -> [StateDistance] {
       [
-        StateDistance(commits: aside?[index] ?? [], isBack: true),
-        StateDistance(commits: step[index], isBack: isBack),
+        StateDistance(commits: aside.filter { $0.index == index }, isBack: true),
+        StateDistance(commits: step.filter { $0.index == index }, isBack: isBack),
       ]
     }
   }
@@ -68,16 +21,18 @@ struct UndoState {
   private let limit: Int
   /// The longest time between two commits of a step that have the same key, in nanoseconds.
   private let interval: Int64
-  private(set) var past: [Step] = []
-  private(set) var future: [Step] = []
-  /// Whether the history is released: then its tapes miss commits, and no step may be undone any longer.
+  /// The commits of the steps that can be undone, the oldest first; the numbers of their steps have no gaps.
+  private(set) var past: [TapedCommit] = []
+  /// The commits of the steps that can be done again, the next step last.
+  private(set) var future: [TapedCommit] = []
+  /// Whether the history has gone: it undoes nothing any longer.
   private var isClosed = false
   /// Whether the last step is the latest change, so that one with its key may join it.
   private var isLastStepOpen = false
   /// The dispatches of the last undos and redos.
   private var restorations = ShortList<DispatchID>()
   /// The changes that observers have made during these, until the next undo, redo or step takes them.
-  private var aside: Step?
+  private var aside: [TapedCommit] = []
   /// The last dispatches with a commit that can't be undone: their other commits are in no step either.
   private var unfit = ShortList<DispatchID>()
   /// The number of steps among which that of a dispatch is looked for: others may have come between its commits.
@@ -92,84 +47,91 @@ struct UndoState {
   ///
   /// A commit that can't be undone ends the history before it, and so does each later one of its dispatch. One that an
   /// observer makes in an undo is put aside.
-  mutating func add(_ commit: TapedCommit, key: TypedKey?, time: Int64) -> Released? {
+  mutating func add(_ commit: TapedCommit) -> Released? {
     let isFit = commit.canBeUndone && commit.dispatchID.map { unfit.contains($0) } != true
     if isFit, let id = commit.dispatchID, restorations.contains(id) {
-      let merged = aside?.join(commit, key: nil, time: 0)
-      if merged == nil { aside = Step(commit, key: nil, time: 0) }
-      return merged.map { Released($0) }
+      commit.key = nil
+      return Released(aside.add(commit, to: 0))
     }
     defer { isLastStepOpen = true }
-    var (released, merged) = (future, [TapedCommit]())
-    if !released.isEmpty, !isPlanted(.keptFuture) { future = [] }
+    var released: [TapedCommit] = []
+    if !future.isEmpty, !isPlanted(.keptFuture) { swap(&released, &future) }
     let begun = beginStepWithAside()
     if !isFit {
       unfit.note(commit.dispatchID)
       released += past
-      merged = [commit]
+      released.append(commit)
       past = []
-    } else if let index = step(of: commit) ?? begun ?? lastStep(with: key, at: time) {
-      merged = past[index].join(commit, key: key, time: time)
+    } else if let number = step(of: commit) ?? begun ?? lastStep(for: commit) {
+      released += past.add(commit, to: number)
     } else {
-      past.append(Step(commit, key: key, time: time))
+      commit.place = nextNumber
+      past.append(commit)
     }
-    released += takeExcess()
-    return released.isEmpty && merged.isEmpty ? nil : Released(released, merged)
+    if let excess = takeExcess() { released += excess }
+    return released.isEmpty ? nil : Released(released)
   }
+
+  private var nextNumber: Int { past.last.map { $0.place + 1 } ?? 0 }
 
   /// Makes what observers have changed the beginning of the next step.
   private mutating func beginStepWithAside() -> Int? {
-    guard let aside = aside.take() else { return nil }
-    past.append(aside)
-    return past.count - 1
+    if aside.isEmpty { return nil }
+    let number = nextNumber
+    for commit in aside { commit.place = number }
+    past += aside
+    aside = []
+    return number
   }
 
   /// The step of the commit's dispatch, unless a later step has changed the store: then the order would be lost.
   private func step(of commit: TapedCommit) -> Int? {
-    guard let id = commit.dispatchID else { return nil }
-    for index in past.indices.suffix(Self.reach).reversed() {
-      if past[index].dispatchIDs.contains(id) { return index }
-      if past[index].hasChanged(commit.index), !isPlanted(.joinedOutOfOrder) { return nil }
+    guard let id = commit.dispatchID, let last = past.last else { return nil }
+    var changed = last.place - Self.reach
+    for present in past.reversed() {
+      if present.place <= changed, !isPlanted(.joinedOutOfOrder) { return nil }
+      if present.dispatchIDs.contains(id) { return present.place }
+      if present.index == commit.index { changed = present.place - 1 }
     }
     return nil
   }
 
-  private func lastStep(with key: TypedKey?, at time: Int64) -> Int? {
-    guard isLastStepOpen, let key, let last = past.last, last.key == key,
-      time - last.time <= interval
+  private func lastStep(for commit: TapedCommit) -> Int? {
+    guard isLastStepOpen, let key = commit.key, let last = past.last, last.key == key,
+      commit.time - last.time <= interval
     else {
       return nil
     }
-    return past.count - 1
+    return last.place
   }
 
   /// Removes the oldest steps; an eighth more than there may be at a time, so that it takes constant time on average.
-  private mutating func takeExcess() -> [Step] {
-    guard past.count >= limit + limit / 8 + 1 else { return [] }
-    // Not a slice, which would share the list, so that removing would copy all of it.
-    let excess = Array(past.prefix(past.count - limit))
+  private mutating func takeExcess() -> [TapedCommit]? {
+    guard let last = past.last?.place, last - past[0].place >= limit + limit / 8 else { return nil }
+    let excess = Array(past.prefix { $0.place <= last - limit })
     past.removeFirst(excess.count)
     return excess
   }
 
   /// Moves the last step to those that can be done again.
   mutating func undo(by id: DispatchID?) -> Move? {
-    guard !isClosed, let step = past.popLast() else { return nil }
-    future.append(step)
+    guard !isClosed, let step = past.popStep() else { return nil }
+    future += step
     return move(step, isBack: true, by: id)
   }
 
   /// Moves the step that was undone last back.
   mutating func redo(by id: DispatchID?) -> Move? {
-    guard !isClosed, let step = future.popLast() else { return nil }
-    past.append(step)
+    guard !isClosed, let step = future.popStep() else { return nil }
+    past += step
     return move(step, isBack: false, by: id)
   }
 
-  private mutating func move(_ step: Step, isBack: Bool, by id: DispatchID?) -> Move {
+  private mutating func move(_ step: [TapedCommit], isBack: Bool, by id: DispatchID?) -> Move {
     isLastStepOpen = false
     restorations.note(id)
-    return Move(aside: aside.take(), step: step, isBack: isBack)
+    defer { aside = [] }
+    return Move(aside: aside, step: step, isBack: isBack)
   }
 
   /// Ends undo and redo.
@@ -178,8 +140,40 @@ struct UndoState {
   mutating func close() { isClosed = true }
 
   mutating func removeAll() -> Released {
-    defer { (past, future, aside) = ([], [], nil) }
-    return Released(past + future + [aside].compactMap(\.self))
+    defer { (past, future, aside) = ([], [], []) }
+    return Released(past, future, aside)
+  }
+}
+
+extension [TapedCommit] {
+  /// Adds a commit to the end of a step, merged with those of its store that as many were merged into.
+  ///
+  /// So each is merged a logarithmic number of times, and the step has a logarithmic number of them. The step's last commit
+  /// has its key, and the time of the latest one: a commit to a store without an action, such as that of a block to
+  /// another store, has neither. Returns the commits that have become a part of others.
+  mutating func add(_ commit: TapedCommit, to step: Int) -> [TapedCommit] {
+    if let last = last(where: { $0.place <= step }), last.place == step {
+      (commit.key, commit.time) = (last.key ?? commit.key, Swift.max(last.time, commit.time))
+    }
+    var (added, merged) = (commit, [TapedCommit]())
+    while let index = lastIndex(where: {
+      $0.place < step || $0.place == step && $0.index == commit.index
+    }), self[index].place == step, self[index].mergedCount <= added.mergedCount {
+      let former = remove(at: index)
+      merged += [former, added]
+      added = former.merged(with: added)
+    }
+    (added.place, added.key, added.time) = (step, commit.key, commit.time)
+    insert(added, at: (lastIndex { $0.place <= step } ?? -1) + 1)
+    return merged
+  }
+
+  /// Removes the last step.
+  fileprivate mutating func popStep() -> [TapedCommit]? {
+    guard let last else { return nil }
+    let start = (lastIndex { $0.place != last.place } ?? -1) + 1
+    defer { removeSubrange(start...) }
+    return Array(self[start...])
   }
 }
 
@@ -188,7 +182,7 @@ extension ShortList<DispatchID> {
   private static var limit: Int { 16 }
 
   /// Notes a dispatch as the last one.
-  fileprivate mutating func note(_ id: DispatchID?) {
+  mutating func note(_ id: DispatchID?) {
     guard let id, !contains(id) else { return }
     if count == Self.limit { _ = remove(at: 0) }
     append(id)
