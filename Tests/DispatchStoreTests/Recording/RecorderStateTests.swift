@@ -10,7 +10,7 @@ import Testing
     let rest = ModelRest()
     return TapedCommit(
       index: index, identifier: "\(index)", versions: (0, 1), dispatchIDs: ShortList(id),
-      isTogether: isTogether, rests: (rest, rest), changes: ShortList())
+      isTogether: isTogether, rests: (rest, rest))
   }
 
   /// The numbers of commits, by store, after the end of another dispatch between two commits of one dispatch.

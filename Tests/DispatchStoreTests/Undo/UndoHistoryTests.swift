@@ -336,10 +336,12 @@ struct UndoHistoryTests {
     }
     let rest = ModelRest()
     func commit(_ number: Int, of index: Int) -> TapedCommit {
-      TapedCommit(
+      let commit = TapedCommit(
         index: index, identifier: "drawing",
         versions: (UInt64(number - 1), UInt64(number)), dispatchIDs: ShortList(),
-        isTogether: false, rests: (rest, rest), changes: ShortList(Change([number])))
+        isTogether: false, rests: (rest, rest))
+      commit.append(Change([number]))
+      return commit
     }
     var commits: [TapedCommit] = []
     for number in 1...1_000 {
@@ -454,8 +456,7 @@ struct UndoHistoryTests {
     func commit(_ index: Int, by id: UInt64, _ key: String? = nil) -> TapedCommit {
       let commit = TapedCommit(
         index: index, identifier: "drawing", versions: (0, 1),
-        dispatchIDs: ShortList(DispatchID(rawValue: id)), isTogether: false, rests: (rest, rest),
-        changes: ShortList())
+        dispatchIDs: ShortList(DispatchID(rawValue: id)), isTogether: false, rests: (rest, rest))
       (commit.key, commit.time) = (key.map { TypedKey($0) }, key == nil ? 0 : 5)
       return commit
     }

@@ -45,8 +45,11 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
       if let newValue { updateValue(newValue, forKey: key) } else { removeValue(forKey: key) }
     }
     _modify {
-      let log = beginChange() ? self.log : nil
-      yield &elements[key][noting: key, in: log]
+      if beginChange() {
+        yield &elements[key][noting: key, in: log]
+      } else {
+        yield &elements[key]
+      }
     }
   }
 
@@ -116,12 +119,12 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
 }
 
 extension Optional {
-  /// The element, which is recorded before it changes if there is a log; so the change finds it only once.
+  /// The element, which is recorded before it changes, so that the change finds it only once.
   @inlinable
-  subscript<Key: Hashable>(noting key: Key, in log: ChangeLog<Key, Wrapped>?) -> Wrapped? {
+  subscript<Key: Hashable>(noting key: Key, in log: ChangeLog<Key, Wrapped>) -> Wrapped? {
     get { self }
     _modify {
-      log?.note(key, self)
+      log.note(key, self)
       yield &self
     }
   }

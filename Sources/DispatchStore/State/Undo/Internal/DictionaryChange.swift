@@ -1,8 +1,6 @@
 /// The elements of a dictionary that commits have changed.
-///
-/// A value of two references, so that a commit allocates only the array.
 @usableFromInline
-struct DictionaryChange<Key: Hashable & Sendable, Value: Sendable>: PartChange {
+final class DictionaryChange<Key: Hashable & Sendable, Value: Sendable>: PartChange {
   @usableFromInline let path: DictionaryPath<Key, Value>
   /// The changed elements, each key once; nil if another dictionary was assigned.
   @usableFromInline let entries: [ElementChange<Key, Value>]?

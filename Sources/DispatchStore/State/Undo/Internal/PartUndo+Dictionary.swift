@@ -14,8 +14,9 @@ extension PartUndo {
     // Shared by all, so that emptying a copy makes no new log.
     let none = TrackedDictionary<Key, Value>()
     let path = DictionaryPath(part)
+    let size = MemoryLayout<TrackedDictionary<Key, Value>>.size
     return PartUndo(
-      keyPath,
+      keyPath, bytes: part.offset.map { $0..<$0 + size } ?? -1..<0,
       empty: { copy in _ = part.modify(copy) { $0.pointee = none } },
       swapParts: { one, other in
         _ = part.modify(one) { one in

@@ -6,6 +6,8 @@
 final class PartUndo: Sendable {
   /// The part.
   let path: any AnyKeyPath & Sendable
+  /// Its bytes in the model's; before these if it is not stored there.
+  let bytes: Range<Int>
   /// Empties the part of a copy of the model, so that the model has the only reference to its storage again.
   let empty: ModelUndo.Work
   /// Exchanges the part of two models.
@@ -23,7 +25,7 @@ final class PartUndo: Sendable {
 
   @usableFromInline
   init(
-    _ path: any AnyKeyPath & Sendable, empty: @escaping ModelUndo.Work,
+    _ path: any AnyKeyPath & Sendable, bytes: Range<Int>, empty: @escaping ModelUndo.Work,
     swapParts: @escaping @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void,
     hold: @escaping ModelUndo.Work,
     undo: @escaping @Sendable (UnsafeMutableRawPointer) -> any Sendable,
@@ -31,7 +33,7 @@ final class PartUndo: Sendable {
     beginReading: @escaping @Sendable (UnsafeRawPointer, inout ChangeReader) -> Void,
     takeChange: @escaping @Sendable (UnsafeRawPointer, inout ChangeReader) -> (any PartChange)?
   ) {
-    (self.path, self.empty, self.swapParts) = (path, empty, swapParts)
+    (self.path, self.bytes, self.empty, self.swapParts) = (path, bytes, empty, swapParts)
     (self.hold, self.undo, self.end) = (hold, undo, end)
     (self.beginReading, self.takeChange) = (beginReading, takeChange)
   }
@@ -39,7 +41,7 @@ final class PartUndo: Sendable {
 
 /// The changes that commits have made in a part of a model.
 @usableFromInline
-protocol PartChange: Sendable {
+protocol PartChange: AnyObject, Sendable {
   /// The changed elements by their keys; an element that was not there, or is not, is nil.
   typealias Element = (key: Any, old: Any?, new: Any?)
 

@@ -45,7 +45,9 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   }
 
   private func read(_ model: UnsafeRawPointer, _ version: UInt64, of store: any TapedStore) {
-    parts = store.storageOfTape.partsUndoneInPlace
+    parts = store.storageOfTape.partsUndoneInPlace.sorted {
+      $0.bytes.lowerBound < $1.bytes.lowerBound
+    }
     readers = parts.map { part in
       var reader = ChangeReader()
       part.beginReading(model, &reader)
@@ -58,14 +60,13 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
     if commit.isPresentModel { return }
     guard let last = last.take() else { return }
     let rest = last.rest.makeNext(of: commit.model)
-    var changes = ShortList<(any PartChange)?>()
-    for index in readers.indices {
-      changes.append(parts[index].takeChange(commit.model, &readers[index]))
-    }
     let taped = TapedCommit(
       index: index, identifier: storeIdentifier, versions: (last.version, commit.version),
       dispatchIDs: commit.dispatchID.map { ShortList($0) } ?? ShortList(),
-      isTogether: commit.isTogether, rests: (last.rest, rest), changes: changes)
+      isTogether: commit.isTogether, rests: (last.rest, rest))
+    for index in readers.indices {
+      taped.append(parts[index].takeChange(commit.model, &readers[index]))
+    }
     self.last = (rest, commit.version)
     if skips {
       skips = false
@@ -149,7 +150,9 @@ final class TapedCommit: @unchecked Sendable {
   let isTogether: Bool
   /// The models before and after, without the parts.
   let rests: (old: ModelRest, new: ModelRest)
-  private let changes: ShortList<(any PartChange)?>
+  @exclusivity(unchecked) private var changes = ShortList<(any PartChange)?>()
+  /// Whether the former state is known.
+  private(set) var canBeUndone = true
   /// The number of commits that were merged into this one.
   let mergedCount: Int
   /// The place among all commits of a recorder, or the number of its step in a history; set before it is kept.
@@ -166,15 +169,18 @@ final class TapedCommit: @unchecked Sendable {
   init(
     index: Int, identifier: String, versions: (old: UInt64, new: UInt64),
     dispatchIDs: ShortList<DispatchID>, isTogether: Bool, rests: (old: ModelRest, new: ModelRest),
-    changes: ShortList<(any PartChange)?>, mergedCount: Int = 1
+    mergedCount: Int = 1
   ) {
     (self.isTogether, self.mergedCount) = (isTogether, mergedCount)
     (self.index, self.identifier, self.versions) = (index, identifier, versions)
-    (self.dispatchIDs, self.rests, self.changes) = (dispatchIDs, rests, changes)
+    (self.dispatchIDs, self.rests) = (dispatchIDs, rests)
   }
 
-  /// Whether the former state is known.
-  var canBeUndone: Bool { changes.allSatisfy { $0?.canBeUndone != false } }
+  /// Adds the change of the next part, before the commit is kept.
+  func append(_ change: (any PartChange)?) {
+    if change?.canBeUndone == false { canBeUndone = false }
+    changes.append(change)
+  }
 
   /// Makes the model what it was before, in the store's exclusive section.
   func undo(in model: UnsafeMutableRawPointer) {
@@ -190,17 +196,16 @@ final class TapedCommit: @unchecked Sendable {
 
   /// Returns this commit and a later one of the same store as one.
   func merged(with later: TapedCommit) -> TapedCommit {
-    var (changes, dispatchIDs) = (changes, dispatchIDs)
-    for (index, change) in later.changes.enumerated() {
-      guard let change else { continue }
-      changes[index] = changes[index]?.merged(with: change) ?? change
-    }
+    var dispatchIDs = dispatchIDs
     for id in later.dispatchIDs { dispatchIDs.note(id) }
-    return TapedCommit(
+    let merged = TapedCommit(
       index: index, identifier: identifier, versions: (versions.old, later.versions.new),
       dispatchIDs: dispatchIDs, isTogether: later.isTogether,
-      rests: (rests.old, later.rests.new), changes: changes,
-      mergedCount: mergedCount + later.mergedCount)
+      rests: (rests.old, later.rests.new), mergedCount: mergedCount + later.mergedCount)
+    for (former, change) in zip(changes, later.changes) {
+      merged.append(change.map { former?.merged(with: $0) ?? $0 } ?? former)
+    }
+    return merged
   }
 
   /// The changes of the parts that have changed.
@@ -248,22 +253,32 @@ private final class TypedRest<Model: Sendable>: ModelRest, @unchecked Sendable {
   private let typed: Model
   private let parts: [PartUndo]
 
-  init(_ typed: Model, without parts: [PartUndo]) {
-    (self.typed, self.parts) = (typed, parts)
-  }
-
-  static func rest(of model: UnsafeRawPointer, without parts: [PartUndo]) -> Model {
+  init(_ model: UnsafeRawPointer, without parts: [PartUndo]) {
     var rest = model.assumingMemoryBound(to: Model.self).pointee
-    if parts.isEmpty { return rest }
     withUnsafeMutablePointer(to: &rest) { rest in for part in parts { part.empty(rest) } }
-    return rest
+    (typed, self.parts) = (rest, parts)
   }
 
   override var model: Any { typed }
 
   override func makeNext(of model: UnsafeRawPointer) -> ModelRest {
-    let rest = Self.rest(of: model, without: parts)
-    return haveSameBytes(rest, typed) ? self : TypedRest(rest, without: parts)
+    isRest(of: model) ? self : TypedRest(model, without: parts)
+  }
+
+  /// Whether a model has the same bytes as this one before, between and behind the parts, which are in order.
+  private func isRest(of model: UnsafeRawPointer) -> Bool {
+    withUnsafePointer(to: typed) { typed in
+      var start = 0
+      for part in parts {
+        let count = part.bytes.lowerBound - start
+        if count < 0 || !haveSameBytes(UnsafeRawPointer(typed) + start, model + start, count) {
+          return false
+        }
+        start = part.bytes.upperBound
+      }
+      return haveSameBytes(
+        UnsafeRawPointer(typed) + start, model + start, MemoryLayout<Model>.size - start)
+    }
   }
 
   override func set(in model: UnsafeMutableRawPointer) {
@@ -297,7 +312,7 @@ extension Store: TapedStore {
   func begin(_ tape: StoreTape) { add(tape, initial: false) }
 
   func makeRest(of model: UnsafeRawPointer, without parts: [PartUndo]) -> ModelRest {
-    TypedRest<Model>(TypedRest.rest(of: model, without: parts), without: parts)
+    TypedRest<Model>(model, without: parts)
   }
 
   func action(at address: UnsafeRawPointer) -> AnyAction? {
