@@ -6,7 +6,7 @@
 final class PartUndo: Sendable {
   /// The part.
   let path: any AnyKeyPath & Sendable
-  /// Its bytes in the model's; before these if it is not stored there.
+  /// The place of the bytes in the model; before zero if the part is not stored inline.
   let bytes: Range<Int>
   /// Empties the part of a copy of the model, so that the model has the only reference to its storage again.
   let empty: ModelUndo.Work
