@@ -19,7 +19,7 @@ extension DispatchDelay: DelayedStart {
         dispatcher.resumeDelayed(dispatch, subject, mode)
       }
     }
-    if task != nil, Task.isCancelled { dispatch.cancel() }
+    if task != nil, dispatch.isCancelledWithTask { dispatch.cancel() }
     admitted.enter(by: dispatcher)
     if let loop { dispatcher.runBlocking(dispatch, after: self, subject, in: loop, on: thread) }
   }

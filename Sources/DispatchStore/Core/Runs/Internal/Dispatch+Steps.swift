@@ -28,7 +28,7 @@ extension Dispatch {
       return .continues
     }
     // The task passes a cancellation on only while it waits, and a condition may have cancelled it.
-    if isInTask, Task.isCancelled { dispatch.cancel() }
+    if isInTask, dispatch.isCancelledWithTask { dispatch.cancel() }
     return run(&dispatch, on: thread)
   }
 

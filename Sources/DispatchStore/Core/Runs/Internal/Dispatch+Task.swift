@@ -93,7 +93,7 @@ extension Dispatch {
   ) async -> TaskScheduler.Block? {
     while true {
       if dispatch.hasEnded, task.detach() { return nil }
-      if task.noticesCancellation(), dispatch.details?.isDetached != true { dispatch.cancel() }
+      if task.noticesCancellation(), dispatch.isCancelledWithTask { dispatch.cancel() }
       guard let step = task.next() else {
         await task.wait()
         continue
@@ -121,6 +121,9 @@ extension Dispatch {
     run(dispatch, in: task, on: .current)
     await runToEnd(of: dispatch, in: task)
   }
+
+  /// Whether the current task, which makes or runs the dispatch, was cancelled, and the dispatch heeds that.
+  var isCancelledWithTask: Bool { Task.isCancelled && details?.isDetached != true }
 
   /// Cancels the dispatch with its task; nothing begins from now on that its blocks dispatch.
   ///

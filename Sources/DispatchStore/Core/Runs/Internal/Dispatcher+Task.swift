@@ -158,7 +158,7 @@ extension Dispatcher {
     }
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
     var isQueued = false
-    if Task.isCancelled, !details.isDetached {
+    if dispatch.isCancelledWithTask {
       dispatch.cancel()
     } else if acquirePlace(of: dispatch, details, mode, in: task) {
       admitted?.enter(by: self, startsHere: true)

@@ -23,7 +23,7 @@ extension InlineRun.Address {
       record.link(to: DispatchContext.linkedBlock(from: thread.run, on: thread))
     }
     // A task that was cancelled between two of its stores must begin no block.
-    if scheduler.isTask, Task.isCancelled, !details.isDetached { record.cancel() }
+    if scheduler.isTask, record.isCancelledWithTask { record.cancel() }
     // A start is also noted for a store that is held back or gone.
     if remainder.index == 0, remainder.begun == nil { session?.forgetFirstStart() }
     let round = Round(
