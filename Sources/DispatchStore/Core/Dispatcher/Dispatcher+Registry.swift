@@ -18,7 +18,7 @@ extension Dispatcher {
   public func register<Model, Action>(
     store: Store<Model, Action>, waitFor: WaitFor = [], ownership: StoreOwnership = .strong
   ) -> Store<Model, Action> {
-    let gate = store.storage.presentKeeper
+    let gate = store.storage.presentKeeper?.gate
     let found = changeRegistry(.register) { registry -> Found in
       let home = store.enter(self)
       guard home === self else { return .elsewhere(home) }

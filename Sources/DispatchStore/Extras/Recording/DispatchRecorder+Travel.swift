@@ -184,7 +184,7 @@ extension DispatchRecorder {
     if let home = store.dispatcher { return home === dispatcher }
     if !wasSet { return false }
     // Refused if its identifier is another store's: its state can't be saved.
-    return store.storageOfTape.presentKeeper?.refusalOfStore == nil
+    return store.storageOfTape.presentKeeper?.gate.refusalOfStore == nil
   }
 }
 

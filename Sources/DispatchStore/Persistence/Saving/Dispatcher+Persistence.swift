@@ -126,7 +126,7 @@ extension Dispatcher {
       }
       // A store that is not persistent may have come in between, or this one, which then waits for no saving.
       guard register(store: store, waitFor: waitFor, ownership: ownership) === store,
-        endGate(ofStore: store.identifier) === record
+        endGate(ofStore: store.identifier) === record.gate
       else {
         throw PersistenceError.alreadyRegistered(store.identifier)
       }

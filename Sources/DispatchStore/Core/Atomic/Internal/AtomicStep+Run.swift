@@ -106,7 +106,7 @@ extension AtomicStep {
   /// With all stores locked, so that it stays so until the commits are kept.
   private func refusal() -> (index: Int, outcome: StoreOutcome)? {
     for (index, member) in members.enumerated() {
-      if let error = member.storage.keeper?.refusalOfStore { return (index, .failed(error)) }
+      if let error = member.storage.keeper?.gate.refusalOfStore { return (index, .failed(error)) }
     }
     return nil
   }

@@ -1,9 +1,11 @@
-/// Keeps its part of every commit of one store, also of those that observers are not told of, and is the gate of dispatches
-/// to the store.
+/// Keeps its part of every commit of one store, also of those that observers are not told of.
 ///
 /// Persistence has a subclass. It is no observer: it has no turn, and can't be cancelled.
 @usableFromInline
-class CommitKeeper: EndGate, @unchecked Sendable {  // because a subclass says why
+class CommitKeeper: @unchecked Sendable {  // because a subclass says why
+  /// The gate at which dispatches to the store wait after their stores.
+  var gate: EndGate { fatalError("CommitKeeper is abstract.") }
+
   /// Reads its part of a commit, in the commit's exclusive section; `keepRead` follows there.
   func read(_ commit: CommitInProgress) { fatalError("CommitKeeper is abstract.") }
 

@@ -1,9 +1,8 @@
 /// Holds dispatches back at their end, until the commits that their stores have made are saved.
 ///
-/// It is the keeper of the store's commits (`CommitKeeper`). A dispatch to a store with such a gate runs in a round. When its
-/// stores have ended, its place becomes free: its lane goes on. Its `didDispatch`, its completion and its result follow once
-/// the gate lets it pass, in the order of its lane.
-@usableFromInline
+/// Persistence has a subclass. A dispatch to a store with such a gate runs in a round. When its stores have ended, its
+/// place becomes free: its lane goes on. Its `didDispatch`, its completion and its result follow once the gate lets it
+/// pass, in the order of its lane.
 class EndGate: @unchecked Sendable {  // because a subclass says why
   /// The database in which commits are saved.
   var database: AnyObject { fatalError("EndGate is abstract.") }

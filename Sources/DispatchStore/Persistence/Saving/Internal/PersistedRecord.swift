@@ -1,11 +1,12 @@
 import Foundation
 
-/// A store that is persisted, without its types, and the gate of dispatches to it: their end waits until everything is saved.
+/// A store that is persisted, without its types.
 ///
 /// The persistence's lock guards what it has kept of commits, and the role of the writer what was saved.
 class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these two
   let persistence: Persistence
   let identifier: String
+  private let ownGate: PersistenceGate
   /// The number under which its rows are saved; zero before its registration has ended.
   var number: Int64 = 0
   /// Whether it is in the list of stores with commits that are in no group.
@@ -15,7 +16,10 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
   /// Whether another store has been registered under its identifier, so that its commits are no longer saved.
   ///
   /// Set in its exclusive section, too, so that an atomic action finds it before its stores change.
-  var isReplaced = false
+  var isReplaced: Bool {
+    get { ownGate.isReplaced }
+    set { ownGate.isReplaced = newValue }
+  }
   /// Whether it was noted that a commit outside of any dispatch is lost, since the store was replaced.
   var hasNotedLoss = false
   /// The version up to which its commits are saved; set with the store's lock, before it is the store's keeper.
@@ -26,10 +30,13 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
 
   init(_ persistence: Persistence, _ identifier: String) {
     (self.persistence, self.identifier) = (persistence, identifier)
+    ownGate = PersistenceGate(persistence, identifier)
   }
 
   /// The identifier in the database, where equal ones are the same bytes.
   var savedIdentifier: String { identifier.inFormC }
+
+  override var gate: EndGate { ownGate }
 
   override final func keepRead(
     together keepers: [CommitKeeper], with rows: [CompanionRow]
@@ -113,47 +120,6 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
 
   /// Reports a warning about the store.
   func report(_ kind: DispatchWarning.Kind, _ message: String) {}
-
-  // MARK: The gate
-
-  override var database: AnyObject { persistence }
-
-  override var refusal: DispatchError? {
-    persistence.state.withLock(\.commit.failure).map { .refused($0) }
-  }
-
-  override var refusalOfStore: DispatchError? {
-    guard persistence.state.withLock({ _ in isReplaced }) else { return nil }
-    return .replaced("Store \"\(identifier)\" was not run", [identifier])
-  }
-
-  override var commitNumber: UInt64 { persistence.state.withLock(\.commit.last) }
-
-  override func admit(_ start: HeldStart, mayReject: Bool) -> Admission {
-    persistence.state.withLock { $0.commit.admit(start, mayReject: mayReject) }
-  }
-
-  override func forget(_ start: HeldStart) {
-    persistence.state.withLock { $0.commit.forget(start) }
-  }
-
-  override func keep(_ rows: [CompanionRow]) { persistence.keep(rows) }
-
-  override func enter(_ end: PendingEnd) -> Bool {
-    persistence.state.withLock { state in
-      let mayPass = state.commit.enter(end)
-      if end.dispatch.details?.hasLostCommit == true {
-        end.error = .replaced("What the dispatch has committed was not saved", isAfterCommit: true)
-      }
-      return mayPass
-    }
-  }
-
-  override func lead(_ end: PendingEnd) { persistence.lead(end) }
-
-  override func left(_ end: PendingEnd) { persistence.resume(persistence.nextEnds(after: end)) }
-
-  override func resume(_ end: PendingEnd) { persistence.resume([end]) }
 }
 
 /// The changes of one store in a group, without the store's types.

@@ -23,7 +23,7 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
       store,
       StoreRegistration(
         sequence: UInt64(index), waitFor: [], ownership: .strong,
-        endGate: storage.presentKeeper),
+        endGate: storage.presentKeeper?.gate),
       actionType: actionType, overrides: ReducerOverrides(.reduction),
       makeCalls: { _ in
         ReducerCalls(
