@@ -16,6 +16,9 @@ final class ReadTracker: ObserverRecord, @unchecked Sendable {
   private var others: [ReadProbe] = []
   /// The lowest version that the last tracked read can have seen.
   private var lastRead: UInt64 = 0
+  private var lastPath: LastPath?
+
+  private typealias LastPath = (version: UInt64, notice: UInt64, path: any TrackedRead.Path)
   /// A path that equals all others, and is never late.
   private let anyRead: any TrackedRead.Path
 
@@ -30,13 +33,19 @@ final class ReadTracker: ObserverRecord, @unchecked Sendable {
   /// Notes that tracked code is about to read the store.
   func track(in storage: StoreStorage, on thread: ThreadState) {
     let notice = thread.fields.pointee.trackedNotice
-    let version = storage.withObservers { notifications in
+    let (version, present) = storage.withObservers { notifications in
       if slot == nil { notifications.add(self, from: storage.version &+ 1) }
       lastRead = storage.version
-      return lastRead
+      let isSame = lastPath?.version == lastRead && lastPath?.notice == notice
+      return (lastRead, isSame ? lastPath?.path : nil)
     }
-    probe.registrar.access(
-      probe, keyPath: TrackedRead.path(version, in: notice, of: progress))
+    let path = present ?? TrackedRead.path(version, in: notice, of: progress)
+    if present == nil {
+      var last: LastPath? = (version, notice, path)
+      // Releases the former path outside of the lock.
+      storage.withLock { _ in swap(&lastPath, &last) }
+    }
+    probe.registrar.access(probe, keyPath: path)
   }
 
   private static let noticeCount = Atomic<UInt64>(0)
