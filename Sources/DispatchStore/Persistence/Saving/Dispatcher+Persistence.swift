@@ -66,7 +66,8 @@ extension Dispatcher {
   /// Registers a store whose state is saved: loads it if it was saved before, or else saves the store's.
   ///
   /// A `Store` object that you have unregistered, and register again with the same persistence, goes on as it is: nothing is
-  /// loaded, and what it commits meanwhile is saved. That ends once another object is registered under its identifier.
+  /// loaded, and what it commits meanwhile is saved. That ends once you register another object under its identifier,
+  /// even if that fails.
   ///
   /// The store's version is that of the saved state, or above its present one if the store has changed before. Register
   /// the store before anything observes or changes it. If another persistence has saved it before, wait until no dispatch

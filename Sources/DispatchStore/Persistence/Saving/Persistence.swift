@@ -196,8 +196,8 @@ public final class Persistence: Sendable {
   ///   back.
   /// - Throws: A `PersistenceError` if saving has failed, a `DispatchError` with the code `timedOut` after the limit, and
   ///   `CancellationError` if the task is cancelled. A `PersistenceError` with the code `alreadyRegistered` if a `Store` was
-  ///   changed by `updateModel` or `inject` after its rows have passed to another object: each call throws, once all else is
-  ///   saved, until you release that store, or register it again.
+  ///   changed by `updateModel` or `inject` after its rows have passed to another object, or were deleted: each call throws, once all
+  ///   else is saved, until you release that store, or register it again.
   public func flush(timeout limit: Duration? = nil) async throws {
     let loss = presentLoss()
     try await SavingWait(for: self).run(within: SavingWait.Limit(limit, clock))

@@ -76,22 +76,26 @@ struct PostgreSQLReplicationTests {
     let place = PostgreSQLPlace(url: primary.url(), partition: "main")
     let opened = try Opened(PostgreSQLDriver(place, settings, waits: false))
     let next = PostgreSQLDriver(place, settings, waits: true)
-    let ended = DispatchSemaphore(value: 0)
+    let (ended, isOver) = (DispatchSemaphore(value: 0), Locked(false))
     Thread.detachNewThread {
       _ = try? next.open()
       ended.signal()
+    }
+    defer {
+      isOver.withLock { $0 = true }
+      next.cancelOpening()
+      ended.wait()
     }
     try standby.stop("immediate")
     Thread.detachNewThread { [self] in
       let isLongOver = """
         SELECT lease_end < clock_timestamp() - interval '3 seconds' FROM dispatchstore_partitions
         """
-      while (try? primary.psql(isLongOver)) != "t" {}
-      try? start()
+      while !isOver.withLock({ $0 }) {
+        if (try? primary.psql(isLongOver)) == "t" { return try! start() }
+      }
     }
     for _ in 0..<2 { try opened.group { _ in } }
-    next.cancelOpening()
-    ended.wait()
   }
 }
 

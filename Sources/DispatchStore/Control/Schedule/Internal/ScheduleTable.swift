@@ -254,10 +254,8 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
   }
 
   private func run(_ action: RepeatedAction) {
-    // The schedule may have been cancelled while the database was asked.
-    guard let dispatcher, schedule.withLock({ $0.entry(named: action.name) }) != nil else {
-      return runEnded(action.name)
-    }
+    // The schedule may have been cancelled or replaced while the database was asked.
+    guard let dispatcher, next(of: action) != nil else { return runEnded(action.name) }
     action.run(by: dispatcher) { self.runEnded(action.name) }
   }
 

@@ -204,7 +204,7 @@ final class MiddlewareSession: @unchecked Sendable {
     firstStart.min(time, ordering: .relaxed)
   }
 
-  /// Forgets the noted start of a store that is held back or gone: the first start is a later one, if there is any.
+  /// Forgets the noted start of a store that is left to a round: the first start is a later one, if there is any.
   func forgetFirstStart() { firstStart.store(.max, ordering: .relaxed) }
 
   /// Calls `didDispatch` for a store run that has ended in the inline run.

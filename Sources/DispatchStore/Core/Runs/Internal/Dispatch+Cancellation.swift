@@ -111,11 +111,14 @@ extension Dispatch {
 
   /// Calls the hooks of its stores, none of which has started, and completes the dispatch.
   private func endStoresAsCancelled() {
+    // A step of that task ends it, so that what follows belongs to the block that sends it.
+    if isOfTask { outer = DispatchContext.ofTask }
     let session = self.session.take()
     let result = route.unsafelyUnwrapped._withUnsafeGuaranteedRef { route in
       let outcomes = perform(nil) {
         (0..<route.count).map { index -> StoreOutcome in
-          let outcome = session?.reply(at: index)?.outcome ?? .cancelled(hasStarted: false)
+          let verdict = isAtomic(along: route) ? nil : session?.reply(at: index)?.outcome
+          let outcome = verdict ?? .cancelled(hasStarted: false)
           session?.didDispatch(outcome, at: index, along: route, startedAt: nil)
           return outcome
         }

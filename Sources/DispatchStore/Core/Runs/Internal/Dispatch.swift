@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A scheduler enqueues and starts it. Usually a single step takes its action through all stores (`InlineRun`), and
 /// the record is reused if no handle refers to it. `DispatchDetails` are added when other threads take part. A
-/// `Round` is added when a store can't end at once.
+/// `Round` is added when a store does not finish at once.
 ///
 /// A pending dispatch takes 176 bytes. State that is not atomic belongs to the step that runs.
 @usableFromInline

@@ -24,7 +24,7 @@ extension InlineRun.Address {
     }
     // A task that was cancelled between two of its stores must begin no block.
     if scheduler.isTask, record.isCancelledWithTask { record.cancel() }
-    // A start is also noted for a store that is held back or gone.
+    // A start is also noted for a store that is left to the round.
     if remainder.index == 0, remainder.begun == nil { session?.forgetFirstStart() }
     let round = Round(
       of: record, at: scheduler, action, to: route, session, finished: remainder.index,

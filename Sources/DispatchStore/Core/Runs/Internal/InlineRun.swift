@@ -1,6 +1,7 @@
 /// Takes one action through its stores on this thread, store after store, as long as each finishes at once.
 ///
-/// A store that fails, is vetoed or gets another action, an atomic action and a cancellation are left to a `Round`.
+/// A `Round` has all else: operations, weakly held stores, a store that fails, is vetoed or gets another action, atomic
+/// actions and cancellations.
 ///
 /// A value on the stack, and the context of all code that runs there: hooks, reducers, observers and the completion.
 /// It serves every mode. A queued dispatch has a record; `.sync` begins without one, since no other thread can know

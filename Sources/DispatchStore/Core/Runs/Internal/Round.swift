@@ -1,4 +1,4 @@
-/// The progress of one action through stores that can't all end at once.
+/// The progress of one action through stores that don't all finish at once.
 ///
 /// A round continues when an inline run has stopped. Its steps run at the dispatch's scheduler. Operations and stores
 /// report to it on any thread, and it turns reports into steps. Each step returns whether it has closed the round.
@@ -272,7 +272,10 @@ final class Round: @unchecked Sendable {
   /// Runs the operation of a store, whose dependencies have finished.
   private func runOperation(of storeRun: StoreRun) -> StoreRunState.Step {
     let operation = state.withLock { state in
-      state.entries[storeRun.index].run() ? state.entries[storeRun.index].operation : nil
+      let entry = state.entries[storeRun.index]
+      // A late step of an attempt before.
+      guard entry.attempt == storeRun.attempt else { return nil as (any StoreOperation)? }
+      return state.entries[storeRun.index].run() ? entry.operation : nil
     }
     guard let operation else { return .wait }
     storeRun.startedAt = now

@@ -132,7 +132,7 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   /// is cancellable. Their blocks therefore get a task of their own.
   var callersTask: TaskScheduler? {
     guard let task = scheduler.asTask, !runsRegardless,
-      dispatch.details?.isCancellable != true
+      dispatch.details?.isCancellable != true, dispatch.details?.isDetached != true
     else { return nil }
     return task
   }

@@ -62,7 +62,7 @@ struct RowCoder {
       .notDecodable,
       """
       \(database), table dispatchstore_rows, store "\(storeIdentifier)", \(row): the row can't be decoded. \(reason) \
-      Nothing was changed. Add a migration, or repair the row.
+      Nothing was changed. Repair the row, or add a migration if its value has another form now.
       """, cause: cause)
   }
 

@@ -155,7 +155,7 @@ final class TapedCommit: @unchecked Sendable {
   private(set) var canBeUndone = true
   /// The number of commits that were merged into this one.
   let mergedCount: Int
-  /// The place among all commits of a recorder, or the number of its step in a history; set before it is kept.
+  /// The place among all commits of a recorder, or the number of its step in a history.
   var place = 0
   /// The key of its step in a history.
   var key: TypedKey?

@@ -50,7 +50,7 @@ struct UndoState {
   mutating func add(_ commit: TapedCommit) -> Released? {
     let isFit = commit.canBeUndone && commit.dispatchID.map { unfit.contains($0) } != true
     if isFit, let id = commit.dispatchID, restorations.contains(id) {
-      commit.key = nil
+      (commit.key, commit.time) = (nil, 0)
       return Released(aside.add(commit, to: 0))
     }
     defer { isLastStepOpen = true }
