@@ -93,7 +93,7 @@ struct PostgreSQLReplicationTests {
         """
       while !isOver.withLock({ $0 }) {
         guard (try? primary.psql(isLongOver)) == "t" else { continue }
-        // It may be stopped again before all is seen to be well, once the owner's commit has ended.
+        // The standby may be stopped before it is ready, once the commit of the owner has ended.
         try? start()
         return
       }
