@@ -58,7 +58,8 @@ struct StartPreconditionTests {
       }
       _ = await dispatcher.dispatch(action: script).result
     }
-    // Foundation stops it, since the operation runs.
-    #expect(result.message.contains("cannot be enqueued"))
+    #expect(
+      result.message.contains(
+        "The operation for returned in store \"till\" was returned by a reducer"))
   }
 }

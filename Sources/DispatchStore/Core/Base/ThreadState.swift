@@ -50,6 +50,8 @@ struct ThreadState {
     var runsBlockJob = false
     /// Whether this thread is a helper that takes jobs of `async` blocks.
     var isJobHelper = false
+    /// Operations to reuse.
+    let spareOperations = Spares()
     /// Dispatch records to reuse.
     var spareDispatches = DispatchStack()
     /// A middleware session to reuse.
@@ -221,6 +223,7 @@ struct ThreadState {
   }
 
   /// The action of the operation whose block a user's queue runs here, if the operation belongs to this store.
+  @usableFromInline
   func ownAction<Model, Action>(in store: Store<Model, Action>) -> Action? {
     guard run == nil, context == nil,
       let operation = fields.pointee.own?.operation as? ActionOperation<Model, Action>,
@@ -265,6 +268,7 @@ struct ThreadState {
     return fields.pointee.identifier
   }
 
+  var spareOperations: Spares { fields.pointee.spareOperations }
   var routeCache: RouteCache { fields.pointee.routeCache }
 
   func takeReadProbe() -> ReadProbe? {
@@ -289,7 +293,7 @@ struct ThreadState {
   /// Resumes the owner of a delivered commit on a thread on which the code that follows may block.
   func resumeElsewhere(_ owner: any CommitOwner) {
     // Any other owner has a scheduler, which only enqueues the next step.
-    guard owner.dispatch.isSynchronous else { return owner.commitDelivered() }
+    guard owner.waiting?.isSynchronous == true else { return owner.commitDelivered() }
     HelperThreads.run(in: simulated?.world) { owner.commitDelivered() }
   }
 
@@ -322,6 +326,7 @@ struct ThreadState {
   /// Destroys the state at the thread's end; releasing its objects may create a new state, which is destroyed, too.
   private static func end(_ pointer: UnsafeMutableRawPointer) {
     let fields = pointer.assumingMemoryBound(to: Fields.self)
+    fields.pointee.spareOperations.destroy()
     fields.pointee.spareDispatches.removeAll()
     fields.pointee.spareSession?.release()
     fields.pointee.routeCache.destroy()
@@ -384,4 +389,17 @@ struct NoticePlace {
   var isSet = false
   var run: InlineRun.Address?
   var context: UnsafeRawPointer?
+}
+
+/// Access to the spare objects, for code that is inlined into other modules.
+extension ThreadState {
+  @usableFromInline
+  static func takeSpareOperation(_ type: ObjectIdentifier, for store: StoreStorage) -> AnyObject? {
+    current(by: store.threadKey).spareOperations.take(type)
+  }
+
+  @usableFromInline
+  func keepSpareOperation(_ operation: consuming AnyObject, of type: ObjectIdentifier) {
+    self.spareOperations.put(operation, of: type)
+  }
 }

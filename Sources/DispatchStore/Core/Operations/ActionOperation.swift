@@ -15,40 +15,61 @@ public import Foundation
 /// the outcome is cancelled, even if the operation is finished in between. After the start, `cancel()` only sets
 /// `isCancelled` and cancels the task of an `async` block. A block that runs in the task that has sent the action has
 /// no task of its own: cancel that task, or look at `isCancelled`.
-public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation,
+public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation, OperationMaking,
   @unchecked Sendable
 {
-  // because `core` is locked, `block` belongs to the thread that starts it, and Operation itself is thread-safe
-  /// The store that it changes.
-  public let store: Store<Model, Action>
-  /// Whether the block runs in a task.
-  let isSuspending: Bool
-  /// Whether the library made it, so that it is for the right action.
-  let isOfLibrary: Bool
+  // because `core` is locked, and Operation itself is thread-safe. All other state changes only while one thread owns
+  // it: when it is made, started or kept as a spare one.
+  /// Has an action while it is in use.
+  @usableFromInline let actionAddress: UnsafeMutablePointer<Action>
+  /// Nil while it is not in use.
+  @usableFromInline @exclusivity(unchecked) var presentStore: Store<Model, Action>?
   /// Taken by the thread that starts the operation, so that its captures are released after the call.
-  @exclusivity(unchecked) var block: OperationBlock<Model, Action>?
-  private let core = Locked(OperationCore())
-  /// The action that it handles.
-  public let action: Action
+  @usableFromInline @exclusivity(unchecked) var block: OperationBlock<Model, Action>?
+  @usableFromInline let core = OperationCore()
 
   @usableFromInline
-  init(
-    _ action: Action, _ store: Store<Model, Action>, _ block: OperationBlock<Model, Action>,
-    isOfLibrary: Bool = false
-  ) {
-    (self.action, self.store, self.isOfLibrary) = (action, store, isOfLibrary)
-    self.block = block
-    isSuspending = block.isSuspending
+  override init() {
+    actionAddress = .allocate(capacity: 1)
     super.init()
   }
 
   deinit {
-    // A simulated thread must not yield here, because the compiler decides when an operation is released.
-    if core.withLockOfProcess(\.hasDependencies) { forgetDependencies() }
+    if core.hasDependencies { forgetDependencies() }
+    if presentStore != nil { actionAddress.deinitialize(count: 1) }
+    actionAddress.deallocate()
+    core.destroy()
   }
 
-  func withState<Result>(_ body: (inout OperationCore) -> Result) -> Result {
-    core.withLock(body)
+  /// The action that it handles.
+  public var action: Action { actionAddress.pointee }
+  /// The store that it changes.
+  public var store: Store<Model, Action> { presentStore.unsafelyUnwrapped }
+
+  /// Makes one, or reuses this thread's spare one.
+  @inlinable
+  static func make(
+    _ action: Action, _ store: Store<Model, Action>,
+    _ block: consuming OperationBlock<Model, Action>, isOfLibrary: Bool = false
+  ) -> ActionOperation {
+    let operation =
+      ThreadState.takeSpareOperation(store.operationType, for: store.storage).map {
+        unsafeDowncast($0, to: ActionOperation.self)
+      } ?? ActionOperation()
+    operation.actionAddress.initialize(to: action)
+    operation.presentStore = store
+    operation.core.beginUse(isOfLibrary: isOfLibrary, isSuspending: block.isSuspending)
+    operation.block = consume block
+    return operation
+  }
+
+  /// Clears an ended operation, which becomes its thread's spare one.
+  ///
+  /// It has no other references.
+  @inlinable
+  func endUse() {
+    actionAddress.deinitialize(count: 1)
+    presentStore = nil
   }
 
   /// How it ended: finished, failed or cancelled; nil until then.
@@ -80,7 +101,10 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   public override var isFinished: Bool { withState { $0.life.outcome != nil } }
 
   /// Whether it was cancelled, by `cancel()` or through the handle of its dispatch.
-  public override var isCancelled: Bool { withState(\.life.isCancelled) }
+  public override var isCancelled: Bool {
+    let (isCancelled, dispatch) = withState { ($0.life.isCancelled, $0.dispatch) }
+    return isCancelled || dispatch?.isCancelled == true
+  }
 
   /// Makes it wait for another operation.
   ///
@@ -89,6 +113,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   public override func addDependency(_ operation: Operation) {
     withState {
       $0.hasDependencies = true
+      $0.isTouched = true
       if operation === self { $0.dependsOnItself = true }
     }
     // Foundation for Linux locks both operations, one after the other: the thread would wait for itself.
@@ -123,6 +148,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
         queue, which waits for them.
         """)
     }
+    withState { $0.isTouched = true }
     let thread = ThreadState.current
     let outer = thread.fields.pointee.own
     thread.fields.pointee.own = (outer?.queue, self)
@@ -135,11 +161,21 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// Cancels the task of an `async` block, but no task that has sent the action.
   public override func cancel() {
     yieldPoint(.cancelOperation, store.identifier)
-    let (isFirst, task) = withState { ($0.life.cancel(), $0.task) }
+    let (isFirst, task) = withState { state in
+      state.isTouched = true
+      return (state.life.cancel(), state.task)
+    }
     guard isFirst else { return }
     yieldPoint(.cancelOperation, store.identifier)
     super.cancel()
     task?.cancel()
     stopWatchingAll()
+  }
+
+  /// Whether no property of Foundation's that stays with the object is set; otherwise the object is not reused.
+  @usableFromInline
+  var isPristine: Bool {
+    completionBlock == nil && name == nil && queuePriority == .normal
+      && qualityOfService == .default
   }
 }

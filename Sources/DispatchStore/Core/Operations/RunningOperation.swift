@@ -8,6 +8,7 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: Sendab
   /// The operation itself.
   public let operation: ActionOperation<Model, Action>
 
+  @usableFromInline
   init(_ operation: ActionOperation<Model, Action>) {
     self.operation = operation
   }

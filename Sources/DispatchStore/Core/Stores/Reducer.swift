@@ -20,12 +20,12 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   open func operation(
     for action: Action, in store: Store<Model, Action>
   ) -> ActionOperation<Model, Action> {
+    guard ReducerOverrides(of: self).apply else {
+      return .make(action, store, .reducing(self), isOfLibrary: true)
+    }
     nonisolated(unsafe) let reducer = self  // which holds no mutable state
-    let applies = ReducerOverrides(of: self).apply
-    return ActionOperation(
-      action, store,
-      .returning { try applies ? reducer.apply($0, to: $1) : $1.reduce($0, by: reducer) },
-      isOfLibrary: true)
+    return .make(
+      action, store, .returning { try reducer.apply($0, to: $1) }, isOfLibrary: true)
   }
 
   /// Handles an action on the thread that runs it, outside the store's exclusive section.

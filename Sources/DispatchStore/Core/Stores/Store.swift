@@ -125,6 +125,8 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   @usableFromInline nonisolated(unsafe) let reducer: Reducer<Model, Action>
   let calls: ReducerCalls
   @usableFromInline let storage: ModelStorage<Model, Action>
+  /// A local copy, because looking up the generic type would cost more than its use.
+  @usableFromInline let operationType: ObjectIdentifier
   /// The dispatcher that it is registered with; nothing is kept of former ones.
   let home = Locked<DispatcherReference?>(nil)
 
@@ -136,6 +138,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
     self.reducer = reducer
     self.storage = storage
     self.calls = calls
+    operationType = ObjectIdentifier(ActionOperation<Model, Action>.self)
   }
 
   deinit {

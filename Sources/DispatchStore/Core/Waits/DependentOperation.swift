@@ -26,8 +26,8 @@ enum OperationActivity {
 /// A dispatch's operation while it has not ended.
 struct OperationStanding {
   let dispatch: Dispatch
-  /// The operation's part of a round.
-  let part: AnyObject
+  /// The operation's part of a round; nil in an inline run.
+  let part: AnyObject?
   /// Whether the operation has not started.
   let isPending: Bool
   /// Whether the operation can't end unless steps of its dispatch run: to start it, or its `async` block.

@@ -337,7 +337,8 @@ struct WaitSearch {
     let needsSteps = standing.needsSteps && scheduler?.runsStoresConcurrently == false
     func holdsItUp(_ heldUp: WaitGraph.HeldUp) -> Bool {
       guard heldUp.dispatch === dispatch, !heldUp.isOfResult else { return false }
-      return standing.part === heldUp.part || needsSteps && heldUp.blocksSteps
+      return standing.part == nil || standing.part === heldUp.part
+        || needsSteps && heldUp.blocksSteps
     }
     if held.contains(where: holdsItUp) { return .heldUp }
     // Code that already runs has its thread, and the end of a callback needs none.

@@ -233,7 +233,7 @@ struct NotificationQueue {
     }
     if let gate = first.gate { return .handOver(gate) }
     guard mayNotify || first.isOwn else {
-      return .requeue(first.delivery.owner?.dispatch.scheduler.workers)
+      return .requeue(first.delivery.owner?.waiting?.scheduler.workers)
     }
     isDeliveringLeft = true
     deliveredOwner = first.delivery.owner

@@ -277,11 +277,11 @@ extension StoreStorage: DeliveryTurn {
 
   /// Calls observers in the context of the dispatch that made the change, not of the one that delivers it.
   private func deliver(_ left: Delivery, isOwn: Bool) -> ReadList? {
-    guard !isOwn, let owner = left.owner else {
+    guard !isOwn, let owner = left.owner, let dispatch = owner.waiting else {
       return deliver(left.change, only: left.only)
     }
     var read: ReadList?
-    owner.dispatch.perform(owner as? StoreRun, isLeft: true) {
+    dispatch.perform(owner as? StoreRun, isLeft: true) {
       read = deliver(left.change, only: left.only)
     }
     return read
@@ -293,7 +293,7 @@ extension StoreStorage: DeliveryTurn {
   private func resumeDeliveredOwner(on thread: ThreadState) {
     guard let owner = withLock({ $0.takeDeliveredOwner() }) else { return }
     // The next step of a `.sync` dispatch may run on this thread, so it must wait until the thread is no notifier.
-    if owner.dispatch.isSynchronous {
+    if owner.waiting?.isSynchronous == true {
       thread.fields.pointee.deliveredOwners.append(owner)
     } else {
       owner.commitDelivered()

@@ -96,7 +96,7 @@ extension ActionOperation: DependentOperation {
   var activity: OperationActivity {
     withState { state in
       if state.life.isPending { return .pending }
-      if isSuspending { return .task }
+      if state.isSuspending { return .task }
       return state.life.isBusy ? .block : .callback
     }
   }
@@ -108,9 +108,9 @@ extension ActionOperation: DependentOperation {
       // Set even if it belongs to a dispatch: it may be about to wait, and would close a deadlock cycle without a
       // search.
       if !isPlanted(.unseenDependent) { state.isReached = true }
-      guard let storeRun = state.storeRun else { return nil }
+      guard let dispatch = state.storeRun?.dispatch ?? state.dispatch else { return nil }
       return OperationStanding(
-        dispatch: storeRun.dispatch, part: storeRun, isPending: state.life.isPending,
+        dispatch: dispatch, part: state.storeRun, isPending: state.life.isPending,
         needsSteps: state.life.isPending || state.blockNeedsSteps, dependencies: state.awaited)
     }
   }

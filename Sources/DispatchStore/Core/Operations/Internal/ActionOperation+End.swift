@@ -2,6 +2,21 @@ import Foundation
 
 /// The updates through an operation, and its end.
 extension ActionOperation {
+  /// Ends the block of an inline run, which has returned.
+  ///
+  /// The operation has ended, or is finished later.
+  @usableFromInline
+  func endInline(_ requested: StoreOutcome?) -> InlineStep {
+    let end = withState { state -> StoreOutcome? in
+      let outcome = state.life.returned(requesting: requested)
+      if outcome != nil { state.dispatch = nil }
+      return outcome
+    }
+    guard let end else { return .running(self) }
+    notifyDependents()
+    return InlineStep(end)
+  }
+
   /// Notifies key-value observers, and through them Foundation's dependents, that it has ended.
   func notifyDependents() {
     notifyChange(of: "isExecuting")
@@ -37,6 +52,7 @@ extension ActionOperation {
   }
 
   /// Called when the last `RunningOperation` is released: fails the operation unless it was finished.
+  @usableFromInline
   func abandon() {
     guard withState({ $0.life.isUnfinished }) else { return }
     let error = DispatchError(
@@ -63,7 +79,9 @@ extension ActionOperation {
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
     yieldPoint(.update, store.identifier)
-    let (mayUpdate, storeRun) = withState { ($0.life.beginUpdate(), $0.storeRun) }
+    let (mayUpdate, owner) = withState { state -> (Bool, (any CommitOwner)?) in
+      (state.life.beginUpdate(), state.commitOwner)
+    }
     guard mayUpdate else {
       store.report(
         .updateAfterEnd, "\(nameInMessages) had ended when the model was updated through it.")
@@ -74,12 +92,12 @@ extension ActionOperation {
       returned(nil)
     }
     let thread = ThreadState.current
-    guard let storeRun,
-      DispatchContext.currentTransaction(on: thread) != storeRun.dispatchID
-    else { return try store.commit(for: storeRun, action: action, body) }
+    guard let owner, thread.run?.pointee.isOf(owner) != true, let dispatch = owner.waiting,
+      DispatchContext.currentTransaction(on: thread) != owner.dispatchID
+    else { return try store.commit(for: owner, action: action, body) }
     // In a callback the operation waits for this thread, and thus for everything that observers wait for here.
-    return try storeRun.dispatch.perform(storeRun, on: thread) { () throws(Failure) in
-      try store.commit(for: storeRun, action: action, body)
+    return try dispatch.perform(owner as? StoreRun, on: thread) { () throws(Failure) in
+      try store.commit(for: owner, action: action, body)
     }
   }
 

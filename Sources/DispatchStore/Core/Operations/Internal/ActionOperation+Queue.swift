@@ -10,6 +10,7 @@ extension ActionOperation {
   func checkReadinessRead() {
     let isClaimed = withState { state in
       state.wasReadinessRead = true
+      state.isTouched = true
       return state.life.isClaimed
     }
     guard isClaimed, queueState == .enqueuing else { return }

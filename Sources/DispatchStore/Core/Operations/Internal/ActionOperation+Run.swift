@@ -1,6 +1,11 @@
 import Foundation
 
 extension ActionOperation: StoreOperation {
+  @inline(__always)
+  func withState<Result>(_ body: (inout OperationCore.State) -> Result) -> Result {
+    core.withState(body)
+  }
+
   /// Claims the operation for a dispatch; returns false if it was claimed or started before, or is in a queue.
   func claim() -> Bool {
     // A queue to which it is added after this finds that it was claimed.
@@ -8,9 +13,20 @@ extension ActionOperation: StoreOperation {
   }
 
   @usableFromInline
+  func join(_ storeRun: StoreRun) -> StoreOutcome? {
+    withState { state in
+      state.dispatch = nil
+      if let outcome = state.life.outcome { return outcome }
+      state.storeRun = storeRun
+      state.callSite = storeRun.dispatch.callSite
+      return nil
+    }
+  }
+
+  @usableFromInline
   func enter(_ storeRun: StoreRun) -> StoreOutcome? {
     // If it was added to a queue before it was claimed, the queue may have run it.
-    if let outcome = withState({ $0.join(storeRun) }) { return outcome }
+    if let outcome = join(storeRun) { return outcome }
     storeRun.started(self)
     do {
       guard try isReady(for: storeRun, orElse: { storeRun.becameReady() }) else { return nil }
@@ -21,7 +37,7 @@ extension ActionOperation: StoreOperation {
     } catch {
       failBeforeStart(error)
     }
-    run()
+    storeRun.run()
     return nil
   }
 
@@ -51,26 +67,43 @@ extension ActionOperation: StoreOperation {
       control(block)
       return (nil, true)
     case .returning(let block):
-      do {
-        try block(action, store)
-        return (.finished, true)
-      } catch {
-        return (StoreOutcome(thrown: error), true)
-      }
-    case .suspending(let isolation, let block):
+      return (outcome { try block(action, store) }, true)
+    case .reducing(let reducer):
+      let (owner, action) = (withState(\.commitOwner), self.action)
+      return (
+        outcome {
+          try store.commit(for: owner, action: action, by: reducer) {
+            try reducer.reduce(into: &$0, action: action)
+          }
+        }, true
+      )
+    case .suspending(let block):
+      runTask(block, block.isolation)
+      return (nil, false)
+    case .replying(let isolation, let block):
       runTask(block, isolation)
       return (nil, false)
     }
   }
 
+  private func outcome(of block: () throws -> Void) -> StoreOutcome {
+    do {
+      try block()
+      return .finished
+    } catch {
+      return StoreOutcome(thrown: error)
+    }
+  }
+
   /// Calls a block that ends the operation through its `RunningOperation`.
-  private func control(
+  @inlinable
+  func control(
     _ block: (RunningOperation<Model, Action>, Action, Store<Model, Action>) throws -> Void
   ) {
     // Until the error is noted, since the last release ends the operation as abandoned.
     withExtendedLifetime(RunningOperation(self)) { running in
       do {
-        try block(running, action, store)
+        try block(running, actionAddress.pointee, presentStore.unsafelyUnwrapped)
       } catch {
         finish(throwing: error)
       }
@@ -78,7 +111,9 @@ extension ActionOperation: StoreOperation {
   }
 
   private func runTask(
-    _ block: @escaping OperationBlock<Model, Action>.Suspending, _ isolation: (any Actor)?
+    _ block:
+      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
+    _ isolation: (any Actor)?
   ) {
     let storeRun = withState(\.storeRun)
     if isolation === MainActor.shared, storeRun?.holdsUpMainQueue == true {
@@ -115,8 +150,9 @@ extension ActionOperation: StoreOperation {
 
   @concurrent
   private func run(
-    _ block: @escaping OperationBlock<Model, Action>.Suspending, in context: TaskContext?,
-    binding bound: CapturedTaskLocal?
+    _ block:
+      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
+    in context: TaskContext?, binding bound: CapturedTaskLocal?
   ) async {
     guard let bound else { return await run(block, in: context) }
     await bound.bindInTask { await self.run(block, in: context) }
@@ -124,7 +160,9 @@ extension ActionOperation: StoreOperation {
 
   @concurrent
   private func run(
-    _ block: @escaping OperationBlock<Model, Action>.Suspending, in context: TaskContext?
+    _ block:
+      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
+    in context: TaskContext?
   ) async {
     await DispatchContext.$inTask.withValue(context) {
       context?.begin()

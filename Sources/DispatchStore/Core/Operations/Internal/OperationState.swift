@@ -31,12 +31,36 @@ struct OperationState {
 
   var isPending: Bool { phase == .pending }
 
+  /// Whether the operation is unchanged since it was made.
+  var isUntouched: Bool {
+    isPending && !isClaimed && !isCancelled && requested == nil
+  }
+
   var isRunning: Bool { phase == .running }
 
   /// Claims the operation for a dispatch; returns false if it was already started or claimed.
   mutating func claim() -> Bool {
     guard isPending, !isClaimed else { return false }
     isClaimed = true
+    return true
+  }
+
+  /// Claims it and starts it at once.
+  mutating func startUntouched() {
+    isClaimed = true
+    phase = .running
+    busy = 1
+  }
+
+  /// Whether it ends as finished, now that its block has returned.
+  ///
+  /// If so, the state is reset for reuse.
+  ///
+  /// - Parameter isFinished: Whether the block's return requests that.
+  mutating func endsForReuse(_ isFinished: Bool) -> Bool {
+    guard busy == 1, isRunning, requested?.isFinished ?? isFinished else { return false }
+    (phase, busy, isClaimed, isCancelled) = (.pending, 0, false, false)
+    if requested != nil { requested = nil }
     return true
   }
 

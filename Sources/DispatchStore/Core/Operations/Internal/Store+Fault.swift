@@ -8,7 +8,7 @@ extension Store {
     if operation.store !== self {
       return invalid("was made for store \"\(operation.store.identifier)\"", action)
     }
-    if !operation.isOfLibrary, isOther(operation.action, than: action) {
+    if !operation.withState({ $0.isOfLibrary }), isOther(operation.action, than: action) {
       return invalid("was made for another action, \(operation.action)", action)
     }
     if operation.claim() { return nil }

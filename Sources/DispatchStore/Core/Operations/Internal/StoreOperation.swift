@@ -3,10 +3,11 @@
 protocol StoreOperation: AnyObject {
   /// Assigns it, once claimed, to a store run, which runs it now, or is called back when it is ready.
   ///
-  /// It calls the store run's `operationEnded` later, unless it has ended before.
-  ///
   /// - Returns: The outcome, if it has ended before.
   func enter(_ storeRun: StoreRun) -> StoreOutcome?
+
+  /// Assigns it to a store run, whose `operationEnded` it calls later; returns the outcome if it has ended.
+  func join(_ storeRun: StoreRun) -> StoreOutcome?
 
   /// Calls its block, or ends at once if it was finished or cancelled before.
   func run()

@@ -28,10 +28,10 @@ final class Route: @unchecked Sendable {
   var hasFailedForAll: Bool { hasFailed && !mayChange }
   /// Whether the action's type is an `AtomicAction`.
   let isAtomic: Bool
-  /// Whether all stores only reduce, also those that run only if the dispatch's own route differs.
-  let onlyReduces: Bool
+  /// Whether all stores answer by a reduction, also weakly owned ones.
+  let areReductions: Bool
   /// Whether the stores run one after the other on the concurrent queue, too: none that may block delays another.
-  var isInlineConcurrently: Bool { onlyReduces || count < 2 }
+  var isInlineConcurrently: Bool { areReductions || count < 2 }
   /// Whether a store may block its thread, since it answers by more than a reduction.
   func mayBlock(at index: Int) -> Bool { entries[index].overrides.answer != .reduction }
   /// Whether no registered store responds.
@@ -41,8 +41,10 @@ final class Route: @unchecked Sendable {
   /// has a gate.
   var reductionCount: Int { Int(truncatingIfNeeded: plainCount) }
 
+  /// Whether all stores only reduce, also those that run only if the dispatch's own route differs.
+  let onlyReduces: Bool
   /// Whether an action with companions is atomic.
-  var isAtomicWithCompanions: Bool { count > 0 && !entries.indices.contains(where: mayBlock) }
+  var isAtomicWithCompanions: Bool { areReductions && count > 0 }
   /// The gate at which dispatches wait after their stores, until the stores' commits are saved; nil for most.
   ///
   /// Also that of stores that run only if the dispatch's own route differs.
@@ -155,6 +157,7 @@ final class Route: @unchecked Sendable {
     hasRefinements = waitFor == nil && registered.contains { $0.overrides.waitFor }
     hasWeakStores = registered.contains { $0.ownership == .weak }
     needsPreparation = failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty
+    areReductions = entries.allSatisfy { $0.overrides.answer == .reduction }
     original = nil
     storeCount = UInt32(entries.count)
     targets = .allocate(capacity: entries.count)
@@ -184,6 +187,7 @@ final class Route: @unchecked Sendable {
     (hasFailed, isAtomic) = (route.hasFailed, route.isAtomic)
     needsPreparation = route.needsPreparation
     (hasRefinements, hasWeakStores) = (route.hasRefinements, route.hasWeakStores)
+    areReductions = route.areReductions
     (storeCount, plainCount) = (route.storeCount, route.plainCount)
     (onlyReduces, endGate) = (route.onlyReduces, route.endGate)
     (targets, firstCalls, original) = (route.targets, route.firstCalls, route)
@@ -237,26 +241,56 @@ final class Route: @unchecked Sendable {
     return calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
   }
 
+  /// Passes an action to a store that only reduces, and is observed.
+  func reduceObserved(
+    _ action: UnsafeRawPointer, at index: Int, on thread: ThreadState
+  ) -> InlineStep {
+    let target = targets[index]
+    return target.calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { calls in
+      target.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+        calls.reduceObserved(action, $0, thread)
+      }
+    }
+  }
+
   /// Passes an action to the store at an index on this thread; if the store can end at once, its part ends.
   ///
-  /// Leaves to a round: an operation, a store that is held weakly, and one whose changes are left to its notifier.
+  /// If the store was held weakly and is gone, or its changes are left to its notifier, a round takes it up.
   ///
   /// - Parameter run: The inline run, which makes a record if the store needs one.
   func answer(
     _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
   ) -> InlineStep {
     let target = targets[index]
-    guard target.kind != .operation, let calls = target.calls, let store = target.store else {
-      return .leftToRound
-    }
-    return calls._withUnsafeGuaranteedRef { calls in
-      store._withUnsafeGuaranteedRef { store -> InlineStep in
-        if target.kind == .reduction, let step = calls.reduce(action, thread) { return step }
-        if calls.storage.holdsBack(run) { return .leftToRound }
-        if target.kind == .reduction { return calls.reduceObserved(action, store, thread) }
-        run.pointee.captureTaskLocals(on: thread)
-        return calls.apply(action, store)
+    if let calls = target.calls, let store = target.store {
+      return calls._withUnsafeGuaranteedRef { calls in
+        store._withUnsafeGuaranteedRef { store in
+          Self.answer(action, by: calls, store, target.kind, in: run, on: thread)
+        }
       }
+    }
+    guard let (calls, store) = entries[index].target else { return .leftToRound }
+    return Self.answer(action, by: calls, store, target.kind, in: run, on: thread)
+  }
+
+  private static func answer(
+    _ action: UnsafeRawPointer, by calls: ReducerCalls, _ store: AnyObject, _ kind: ReducerAnswer,
+    in run: InlineRun.Address, on thread: ThreadState
+  ) -> InlineStep {
+    switch kind {
+    case .reduction:
+      if let step = calls.reduce(action, thread) { return step }
+      if calls.storage.holdsBack(run) { return .leftToRound }
+      return calls.reduceObserved(action, store, thread)
+    case .application:
+      if calls.storage.holdsBack(run) { return .leftToRound }
+      run.pointee.captureTaskLocals(on: thread)
+      return calls.apply(action, store)
+    case .operation:
+      if calls.storage.holdsBack(run) { return .leftToRound }
+      run.pointee.captureTaskLocals(on: thread)
+      let record = run.pointee.makeRecord(on: thread)
+      return calls.answer(action, store, record, thread)
     }
   }
 

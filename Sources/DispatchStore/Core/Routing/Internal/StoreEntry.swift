@@ -197,9 +197,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
     guard let store = typed, let action = typed(action) else {
       return .ended(.cancelled(hasStarted: false))
     }
-    let operation = store.reducer.operation(for: action, in: store)
-    if let error = store.claim(operation, returnedFor: action) { return .ended(.failed(error)) }
-    return .unfinished(operation)
+    return store.claimForRound(store.reducer.operation(for: action, in: store), for: action)
   }
 
   // MARK: Commits of atomic actions

@@ -1,10 +1,16 @@
 // The owner of commits by the store that runs inline.
 extension Dispatch: CommitOwner {
   @usableFromInline
+  var dispatchID: DispatchID { id }
+
+  @usableFromInline
   func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
     guard let run = ThreadState.current.run, run.pointee.isOf(self) else { return nil }
     return run.pointee.action(in: store)
   }
+
+  @usableFromInline
+  var waiting: Dispatch? { self }
 
   @usableFromInline
   var undeliveredCount: Int { details?.undeliveredCount ?? 0 }

@@ -256,7 +256,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   // MARK: Context
 
-  @usableFromInline override var dispatch: Dispatch { self }
+  override var dispatch: Dispatch { self }
 
   /// The context that waits for this dispatch: its caller's, or the sequence's.
   var caller: DispatchContext? {

@@ -15,17 +15,20 @@ extension InlineRun.Address {
 
   /// Takes the action to the first stores, which only reduce and need no record.
   ///
-  /// Returns the position of the next store, which may have failed.
+  /// Returns the position of the next store, which may have begun.
   @inline(__always)
   private func reduce(on thread: ThreadState) -> Int {
     guard !pointee.followsStores else { return 0 }
     let action = pointee.action
     return pointee.route._withUnsafeGuaranteedRef { route in
       for position in 0..<route.reductionCount {
-        let step = route.reduce(action, at: position, on: thread)
-        if case .finished? = step { continue }
-        // Nil for an observed store, which has not begun.
-        pointee.begun = step
+        switch route.reduce(action, at: position, on: thread) {
+        case .finished?: continue
+        case nil:
+          pointee.index = position
+          pointee.begun = route.reduceObserved(action, at: position, on: thread)
+        case let failed?: pointee.begun = failed
+        }
         return position
       }
       return route.reductionCount
@@ -71,10 +74,8 @@ extension InlineRun.Address {
   /// Whether all stores are left to a round.
   private func needsRound(for route: Route) -> Bool {
     let isAtomic = pointee.record?._withUnsafeGuaranteedRef { $0.isAtomic(along: route) }
-    // A limit knows whether one reduction has started, and leaves everything else to a round.
     return isAtomic ?? route.isAtomic || route.endGate != nil || pointee.hasReplies
-      || pointee.needsConcurrency
-      || (route.count > 1 || !route.onlyReduces) && pointee.mayEndEarly
+      || pointee.needsConcurrency || route.count > 1 && pointee.mayEndEarly
   }
 
   /// Runs store after store, as long as each finishes at once.

@@ -5,7 +5,7 @@
 ///
 /// A value on the stack, and the context of all code that runs there: hooks, reducers, observers and the completion.
 /// It serves every mode. A queued dispatch has a record; `.sync` begins without one, since no other thread can know
-/// the dispatch. The record is made later if code needs it: for a round, the owner of an observed commit, or a
+/// the dispatch. The record is made later if code needs it: for an operation, the owner of an observed commit, or a
 /// wait that blocks the run. Only the thread that runs it has access, by the address in its `ThreadState`.
 struct InlineRun: ~Copyable {
   let dispatchID: DispatchID
@@ -154,9 +154,9 @@ struct InlineRun: ~Copyable {
     captureTaskLocals(for: makeRecord(on: thread))
   }
 
-  /// Whether this is the run of a dispatch.
-  func isOf(_ dispatch: Dispatch) -> Bool {
-    record?.toOpaque() == Unmanaged.passUnretained(dispatch).toOpaque()
+  /// Whether this run belongs to the dispatch that owns a commit.
+  func isOf(_ owner: any CommitOwner) -> Bool {
+    record?.toOpaque() == Unmanaged.passUnretained(owner as AnyObject).toOpaque()
   }
 
   /// The dispatcher, while a store runs that does more than reduce.

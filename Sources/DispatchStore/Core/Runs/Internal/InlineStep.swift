@@ -1,12 +1,14 @@
-/// The answer of one store to an action.
+/// The progress of one store in an inline run.
 @usableFromInline
 enum InlineStep {
   case finished
   /// The store ended with another outcome.
   indirect case ended(StoreOutcome)
-  /// The operation was claimed; the round is to run it.
+  /// The operation was claimed; a round is to run it.
   case unfinished(any StoreOperation)
-  /// The store has not begun: it answers by an operation, is held weakly, or its earlier changes must be delivered first.
+  /// The operation has been started, and ends later.
+  case running(any StoreOperation)
+  /// The store has not begun: its earlier changes must be delivered first, or it is gone.
   case leftToRound
 
   /// The outcome, if the part has ended.
@@ -14,8 +16,12 @@ enum InlineStep {
     switch self {
     case .finished: .finished
     case .ended(let outcome): outcome
-    case .unfinished, .leftToRound: nil
+    case .unfinished, .running, .leftToRound: nil
     }
+  }
+
+  init(_ outcome: StoreOutcome) {
+    self = outcome.isFinished ? .finished : .ended(outcome)
   }
 }
 
@@ -23,15 +29,16 @@ enum InlineStep {
 struct InlineRemainder {
   /// The store index before which all stores have finished.
   let index: Int
-  /// The outcome of the store at that index, if it has begun.
-  let begun: StoreOutcome?
+  /// The step of the store at that index, if it has begun.
+  let begun: InlineStep?
   /// The time at which it has begun, if hooks get it.
   let startedAt: Int64?
   /// The store index that has begun; nil if none has.
   var begunIndex: Int? { begun == nil ? nil : index }
 
   init(index: Int, begun: InlineStep?, startedAt: Int64? = nil) {
-    (self.index, self.begun, self.startedAt) = (index, begun?.outcome, startedAt)
+    (self.index, self.startedAt) = (index, startedAt)
+    if case .leftToRound? = begun { self.begun = nil } else { self.begun = begun }
   }
 
   /// All stores, none of which has begun.

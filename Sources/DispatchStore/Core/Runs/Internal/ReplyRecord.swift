@@ -68,9 +68,9 @@ extension ActionOperation {
   /// Ignored with its reply if another finish came first.
   fileprivate func finish(keeping reply: Action.Reply) {
     yieldPoint(.finish, store.identifier)
-    let (isFirst, storeRun) = withState { ($0.life.beginReply(), $0.storeRun) }
+    let (isFirst, owner) = withState { ($0.life.beginReply(), $0.commitOwner) }
     guard isFirst else { return finish() }
-    storeRun?.dispatch.makeDetails().keep(reply, of: store.identifier)
+    owner?.waiting?.makeDetails().keep(reply, of: store.identifier)
     yieldPoint(.finish, store.identifier)
     returned(nil)
   }

@@ -104,8 +104,9 @@ final class Round: @unchecked Sendable {
   func begin(after remainder: InlineRemainder, _ begun: StoreRun?) -> Bool {
     let others = state.withLock { $0.first }
     if let gate = route.endGate, !isCancelled, holdBack(at: gate, others) { return false }
-    guard let outcome = remainder.begun, let begun else { return start(others) }
+    guard let step = remainder.begun, let begun else { return start(others) }
     begun.startedAt = remainder.startedAt
+    let outcome = step.outcome ?? dispatch.perform(begun) { begun.goOn(after: step) }
     let (next, isClosed) = follow(
       begun, state.withLock { $0.entries[begun.index].startReturned(outcome) })
     return isClosed || start(next.isEmpty ? others : (others + next).sorted())
@@ -271,15 +272,9 @@ final class Round: @unchecked Sendable {
 
   /// Runs the operation of a store, whose dependencies have finished.
   private func runOperation(of storeRun: StoreRun) -> StoreRunState.Step {
-    let operation = state.withLock { state in
-      let entry = state.entries[storeRun.index]
-      // A late step of an attempt before.
-      guard entry.attempt == storeRun.attempt else { return nil as (any StoreOperation)? }
-      return state.entries[storeRun.index].run() ? entry.operation : nil
-    }
-    guard let operation else { return .wait }
+    guard state.withLock({ $0.entries[storeRun.index].run() }) else { return .wait }
     storeRun.startedAt = now
-    dispatch.perform(storeRun) { operation.run() }
+    dispatch.perform(storeRun) { storeRun.run() }
     return state.withLock { $0.entries[storeRun.index].startReturned() }
   }
 

@@ -3,8 +3,8 @@
 /// It owns the commits of the store's code, and its operation reports here.
 @usableFromInline
 final class StoreRun: CommitOwner, @unchecked Sendable {
-  // because one step at a time has the start, the end is set before the report of it locks the round, and the rest is
-  // constant
+  // because one step at a time has the start and the operation, the end is set before the report of it locks the
+  // round, and the rest is constant
   private let round: Round
   let entry: StoreEntry
   /// The verdict of the middlewares; nil if they let the action pass.
@@ -15,6 +15,8 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   let index: Int
   /// Set if a failed store runs again.
   let repeated: Repeated?
+  /// The operation that was made and is to be run.
+  private var operation: (any StoreOperation)?
   /// The start of the store by the dispatcher's clock, and the end of its operation; nil without middlewares.
   var startedAt: Int64?
   var endedAt: Int64?
@@ -39,7 +41,7 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   var attempt: Int { repeated?.attempt ?? 1 }
   var storeIdentifier: String { entry.identifier }
-  @usableFromInline var dispatch: Dispatch { round.dispatch }
+  var dispatch: Dispatch { round.dispatch }
   /// Runs the steps of the dispatch.
   var scheduler: Scheduler { round.scheduler }
   /// The number of the dispatcher.
@@ -58,9 +60,26 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   /// Takes the action to the store, as far as this thread can; the outcome, if it has one at once.
   func start(on thread: ThreadState) -> StoreOutcome? {
-    let step = entry.answer(action, on: thread)
-    if case .unfinished(let operation) = step { return operation.enter(self) }
-    return step.outcome
+    goOn(after: entry.answer(action, on: thread))
+  }
+
+  /// Continues with the store's answer, to this run or to an inline run.
+  func goOn(after step: InlineStep) -> StoreOutcome? {
+    switch step {
+    case .finished, .ended, .leftToRound: return step.outcome
+    case .unfinished(let operation):
+      self.operation = operation
+      return operation.enter(self)
+    case .running(let operation):
+      // The round first: until it knows the operation, a cancellation reaches the operation through its dispatch.
+      started(operation)
+      return operation.join(self)
+    }
+  }
+
+  /// Runs the operation, all of whose dependencies have finished.
+  func run() {
+    operation.take()?.run()
   }
 
   // MARK: Reports of its operation and of stores, on any thread
@@ -95,6 +114,8 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   // MARK: CommitOwner
 
+  @usableFromInline var dispatchID: DispatchID { round.dispatch.id }
+  @usableFromInline var waiting: Dispatch? { dispatch }
   @usableFromInline var undeliveredCount: Int {
     round.state.withLock { $0.entries[index].undelivered }
   }

@@ -1,11 +1,13 @@
 /// The party that changes a store: a store run, or a dispatch without one.
 @usableFromInline
 protocol CommitOwner: AnyObject, Sendable {
-  /// The dispatch, which ends after its commits are delivered.
-  var dispatch: Dispatch { get }
+  var dispatchID: DispatchID { get }
 
   /// Returns the action, for commits to the store of the store run.
   func action<Model, Action>(in store: Store<Model, Action>) -> Action?
+
+  /// The dispatch that ends after its commits are delivered.
+  var waiting: Dispatch? { get }
 
   /// The number of its deferred commits: not delivered by the notifier, or held back by a stream.
   ///
@@ -20,8 +22,4 @@ protocol CommitOwner: AnyObject, Sendable {
   /// Notes that the owner need not wait for such a commit any longer: the notifier has delivered it, or is blocked, or
   /// the stream's consumer has come.
   func commitDelivered()
-}
-
-extension CommitOwner {
-  @usableFromInline var dispatchID: DispatchID { dispatch.id }
 }

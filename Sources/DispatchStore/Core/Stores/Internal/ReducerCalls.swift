@@ -5,6 +5,8 @@ final class ReducerCalls: Sendable {
   @usableFromInline typealias ReduceObserved =
     @Sendable (UnsafeRawPointer, AnyObject, ThreadState) -> InlineStep
   @usableFromInline typealias Apply = @Sendable (UnsafeRawPointer, AnyObject) -> InlineStep
+  @usableFromInline typealias Answer =
+    @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
 
   let storage: StoreStorage
   /// Calls `reduce(into:action:)` in one commit; nil if nothing was done: the store is observed, so `reduceObserved`
@@ -20,6 +22,10 @@ final class ReducerCalls: Sendable {
   ///
   /// Takes the store as well.
   let apply: Apply
+  /// Calls `operation(for:in:)` and runs the operation.
+  ///
+  /// Takes the store as well.
+  let answer: Answer
 
   /// Only those are called that the `ReducerAnswer` of the store's entry needs; the others may be left out.
   @usableFromInline
@@ -27,12 +33,14 @@ final class ReducerCalls: Sendable {
     on storage: StoreStorage,
     reduce: @escaping Reduce = { _, _ in ReducerCalls.isNotNeeded() },
     reduceObserved: @escaping ReduceObserved = { _, _, _ in ReducerCalls.isNotNeeded() },
-    apply: @escaping Apply = { _, _ in ReducerCalls.isNotNeeded() }
+    apply: @escaping Apply = { _, _ in ReducerCalls.isNotNeeded() },
+    answer: @escaping Answer = { _, _, _, _ in ReducerCalls.isNotNeeded() }
   ) {
     self.storage = storage
     self.reduce = reduce
     self.reduceObserved = reduceObserved
     self.apply = apply
+    self.answer = answer
   }
 
   @usableFromInline
@@ -77,6 +85,10 @@ final class ReducerCalls: Sendable {
         } catch {
           return .ended(StoreOutcome(thrown: error))
         }
+      },
+      answer: { action, store, dispatch, thread in
+        typed(store).answer(
+          action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
       })
   }
 }

@@ -9,35 +9,16 @@ extension Store {
   @discardableResult
   @inlinable
   func commit<Value, Failure: Error>(
-    for owner: (any CommitOwner)?, action: @autoclosure () -> Action?,
-    by reducer: Reducer<Model, Action>? = nil, _ body: (inout Model) throws(Failure) -> Value
+    for owner: @autoclosure () -> (any CommitOwner)?, action: @autoclosure () -> Action?,
+    by reducer: Reducer<Model, Action>? = nil, on present: ThreadState? = nil,
+    _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let thread = ThreadState.here(storage)
+    let thread = present ?? .here(storage)
     if storage.lockIfUnobserved(on: thread) {
       defer { storage.unlockCommitted(by: reducer.map { ObjectIdentifier($0) }, on: thread) }
       return try body(&storage.model.pointee)
     }
-    return try commitObserved(for: owner, action: action(), by: reducer, on: thread, body)
-  }
-
-  /// Calls a reducer's `reduce(into:action:)`, as one commit.
-  func reduce(_ action: Action, by reducer: Reducer<Model, Action>) throws {
-    try commit(for: nil, action: action, by: reducer) {
-      try reducer.reduce(into: &$0, action: action)
-    }
-  }
-
-  /// Calls `reduce(into:action:)`, as one commit of which observers are notified.
-  @inlinable
-  func reduceObserved(_ action: Action, on thread: ThreadState) -> InlineStep {
-    do {
-      try commitObserved(for: nil, action: action, by: reducer, on: thread) { model in
-        try reducer.reduce(into: &model, action: action)
-      }
-      return .finished
-    } catch {
-      return .ended(StoreOutcome(thrown: error))
-    }
+    return try commitObserved(for: owner(), action: action(), by: reducer, on: thread, body)
   }
 
   /// Changes the model of a store that may be observed, then notifies the observers.

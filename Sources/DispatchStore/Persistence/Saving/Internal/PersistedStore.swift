@@ -75,7 +75,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     now = (
       form.hollowed(present.pointee),
       StoreCommit(version: commit.version, action: action, dispatchID: commit.dispatchID),
-      commit.owner?.dispatch
+      commit.owner?.waiting
     )
   }
 

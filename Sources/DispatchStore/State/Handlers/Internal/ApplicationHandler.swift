@@ -47,7 +47,7 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
     for action: HandledAction, in store: HandlerStore<Model>
   ) -> ActionOperation<Model, HandledAction> {
     let body = body
-    return ActionOperation(
+    return .make(
       action, store,
       .returning { try body(.whole(of: $1))($0.base as! Action, $1.homeOfRun) }, isOfLibrary: true)
   }

@@ -26,12 +26,13 @@ class Handler<Model: Sendable>: @unchecked Sendable {
   func operation(
     for action: HandledAction, in store: HandlerStore<Model>
   ) -> ActionOperation<Model, HandledAction> {
-    ActionOperation(
-      action, store, .returning { try $1.reduce($0, by: $1.reducer) }, isOfLibrary: true)
+    .make(action, store, .reducing(store.reducer), isOfLibrary: true)
   }
 
   /// Makes the calls of a store for actions of the handler's type: those that its `answer` needs.
-  func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls { ReducerCalls(on: store.storage) }
+  func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
+    fatalError("Handler is abstract.")
+  }
 
   func responds(to type: any ActionType.Type) -> Bool { fatalError("Handler is abstract.") }
 

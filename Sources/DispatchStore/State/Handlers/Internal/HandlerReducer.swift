@@ -25,13 +25,12 @@ final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
     for action: HandledAction, in store: HandlerStore<Model>
   ) -> ActionOperation<Model, HandledAction> {
     guard let handler = handler(of: action) else {
-      return ActionOperation(action, store, .returning { _, _ in }, isOfLibrary: true)
+      return .make(action, store, .returning { _, _ in }, isOfLibrary: true)
     }
     if handler.actionType is any AtomicAction.Type {
       // Routes of atomic actions lead to the handlers; this one came in its wrapping.
       let error = DispatchError.wrappedAtomic(store.identifier, handler.actionType)
-      return ActionOperation(
-        action, store, .returning { _, _ in throw error }, isOfLibrary: true)
+      return .make(action, store, .returning { _, _ in throw error }, isOfLibrary: true)
     }
     return handler.operation(for: action, in: store)
   }

@@ -14,7 +14,7 @@ final class HandlerStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
   ) {
     self.table = table
     handled = table.all.map { HandledStoreEntry(store, registration, $0) }
-    super.init(store, registration, makeCalls: { ReducerCalls(on: $0.storage) })
+    super.init(store, registration, makeCalls: { table.makeCalls(of: $0) })
   }
 
   override func typed(_ action: any ActionType) -> HandledAction? {
@@ -34,6 +34,16 @@ extension HandlerTable {
   /// - Parameter base: The action, without a wrapping.
   fileprivate func handled(_ base: any ActionType) -> HandledAction {
     HandledAction(base, handler: handler(for: type(of: base)))
+  }
+
+  /// Makes the calls of a store for actions in their wrapping, all of which its reducer answers by an operation.
+  fileprivate func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
+    ReducerCalls(
+      on: store.storage,
+      answer: { action, store, dispatch, thread in
+        let action = handled(action.assumingMemoryBound(to: HandledAction.self).pointee.base)
+        return (store as! HandlerStore<Model>).answer(action, of: dispatch, on: thread)
+      })
   }
 }
 

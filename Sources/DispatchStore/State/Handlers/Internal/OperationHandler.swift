@@ -19,13 +19,23 @@ final class OperationHandler<Model: Sendable, Action: ActionType>: TypedHandler<
     super.init(.operation, path: path)
   }
 
+  override func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
+    ReducerCalls(
+      on: store.storage,
+      answer: { action, store, dispatch, thread in
+        let action = action.assumingMemoryBound(to: Action.self).pointee
+        let handled = HandledAction(action, handler: self)
+        return Self.typed(store).answer(handled, of: dispatch, on: thread)
+      })
+  }
+
   override func operation(
     for action: HandledAction, in store: HandlerStore<Model>
   ) -> ActionOperation<Model, HandledAction> {
     // Binds to the store late, because a weakly owned store may be gone before it runs.
-    ActionOperation(
+    .make(
       action, store,
-      .suspending(isolation: isolation) { [body] in
+      .replying(isolation: isolation) { [body] in
         try await body(.whole(of: $1))($0.base as! Action, $1.homeOfRun)
       }, isOfLibrary: true)
   }

@@ -54,7 +54,7 @@ final class StoreGroupMember: ObserverRecord, @unchecked Sendable {
 
   /// Records the dispatch of a commit; for a commit outside a dispatch, schedules the notification at once.
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
-    if let dispatch = commit.owner?.dispatch {
+    if let dispatch = commit.owner?.waiting {
       notices.changes(by: dispatch)
     } else {
       kept.schedule(self)
