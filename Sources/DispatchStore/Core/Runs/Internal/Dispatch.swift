@@ -97,7 +97,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   var actionBeforeStart: (any ActionType)? { action }
 
   /// Moves the action out of the record.
-  func takeAction() -> any ActionType { action.take().unsafelyUnwrapped }
+  func takeAction() -> any ActionType { action.take()! }
 
   /// The error with which its closed dispatcher refuses it.
   var refusalOfRoute: DispatchError? { route?._withUnsafeGuaranteedRef(\.refusal) }
