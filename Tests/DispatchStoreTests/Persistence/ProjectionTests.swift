@@ -55,11 +55,7 @@ struct ProjectionTests {
 
   @Test func writeTheirRowsAlsoOnceTheirStoreIsRegisteredAgain() async throws {
     let stage = try await PersistenceStage()
-    stage.persistence.project(stage.wallet) { changes, transaction in
-      for (account, _, new) in changes.elements(\.all) ?? [] {
-        try transaction.execute("INSERT", account, new)
-      }
-    }
+    stage.insertElements()
     stage.dispatcher.unregister(store: stage.wallet)
     try await stage.dispatcher.register(store: stage.wallet, persisted: .elements(\.all))
     await stage.dispatcher.send(Deposit(account: "a", amount: 1))
@@ -68,11 +64,7 @@ struct ProjectionTests {
 
   @Test func writeTheirRowsAlsoInTheNextDatabaseOfTheirStore() async throws {
     let stage = try await PersistenceStage()
-    stage.persistence.project(stage.wallet) { changes, transaction in
-      for (account, _, new) in changes.elements(\.all) ?? [] {
-        try transaction.execute("INSERT", account, new)
-      }
-    }
+    stage.insertElements()
     stage.dispatcher.unregister(store: stage.wallet)
     try await stage.persistence.close()
     let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
@@ -85,11 +77,7 @@ struct ProjectionTests {
   @Test func writeWhatIsCommittedBetweenAttemptsToRegisterTheirStoreAgain() async throws {
     let coder = HookedCoder()
     let stage = try await PersistenceStage(coder: coder)
-    stage.persistence.project(stage.wallet) { changes, transaction in
-      for (account, _, new) in changes.elements(\.all) ?? [] {
-        try transaction.execute("INSERT", account, new)
-      }
-    }
+    stage.insertElements()
     stage.dispatcher.unregister(store: stage.wallet)
     try await stage.persistence.delete("wallet")
     // Comes after the begin, the search for the store, and its row: at the model's row.
@@ -191,5 +179,16 @@ struct ProjectionTests {
     database.crash()
     let next = try await PersistenceStage(on: database)
     #expect(next.wallet.model.all.dictionary == ["a": 1])
+  }
+}
+
+extension PersistenceStage {
+  /// Writes a row for each element that a group changes.
+  fileprivate func insertElements() {
+    persistence.project(wallet) { changes, transaction in
+      for (account, _, new) in changes.elements(\.all) ?? [] {
+        try transaction.execute("INSERT", account, new)
+      }
+    }
   }
 }

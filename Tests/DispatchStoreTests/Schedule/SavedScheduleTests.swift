@@ -1200,13 +1200,7 @@ struct SavedScheduleTests {
     let (dispatcher, ran) = (Dispatcher(name: "office", clock: clock), Recorder<Int>())
     dispatcher.onWarning { _ in }
     let persistence = try await database.open(for: dispatcher, actions: ActionCoder(Remind.self))
-    dispatcher.register(
-      store: Store(identifier: "memory", model: 0) {
-        Perform(Remind.self) { remind, _ in ran.record(remind.order) }
-      })
-    let saved = dispatcher.dispatch(
-      Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
-    dispatcher.every(.seconds(10), name: "e", perform: Remind(order: 2))
+    let saved = dispatcher.remindFromMemory(ran)
     let unsaved = dispatcher.dispatch(Remind(order: 3), options: .delayed(by: .seconds(10)))
     try await persistence.flush()
     database.becomeOwned()
@@ -1224,13 +1218,7 @@ struct SavedScheduleTests {
   func runAfterTheEndOfTheLeaseOnceTheDatabaseHasAnswered(isReplaced: Bool) async throws {
     let (dispatcher, persistence, _) = try await openWithoutStore()
     let ran = Recorder<Int>()
-    dispatcher.register(
-      store: Store(identifier: "memory", model: 0) {
-        Perform(Remind.self) { remind, _ in ran.record(remind.order) }
-      })
-    let saved = dispatcher.dispatch(
-      Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
-    dispatcher.every(.seconds(10), name: "e", perform: Remind(order: 2))
+    let saved = dispatcher.remindFromMemory(ran)
     dispatcher.every(.seconds(10), name: "s", perform: Remind(order: 3))
     let unsaved = dispatcher.dispatch(Remind(order: 4), options: .delayed(by: .seconds(10)))
     try await persistence.flush()
@@ -1259,5 +1247,18 @@ struct SavedScheduleTests {
     database.release()
     await office.dispatcher.drain()
     #expect(rows.isEmpty)
+  }
+}
+
+extension Dispatcher {
+  /// Adds a store in memory that records orders, and schedules 1 as "r", once, and 2 as "e", each in 10 seconds.
+  fileprivate func remindFromMemory(_ ran: Recorder<Int>) -> DispatchHandle {
+    register(
+      store: Store(identifier: "memory", model: 0) {
+        Perform(Remind.self) { remind, _ in ran.record(remind.order) }
+      })
+    let handle = dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
+    every(.seconds(10), name: "e", perform: Remind(order: 2))
+    return handle
   }
 }

@@ -1,6 +1,6 @@
 /// A timer that moves to an earlier time when one is needed.
 ///
-/// Its owner decides about a move under a lock of its own, and makes it outside of that.
+/// The owner of the timer decides about a move under a lock of its own, and makes the move outside of that.
 final class MovingTimer: Sendable {
   /// The timers to remove and to add, in this order.
   struct Move {

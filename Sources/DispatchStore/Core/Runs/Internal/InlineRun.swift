@@ -1,7 +1,7 @@
 /// Takes one action through its stores on this thread, store after store, as long as each finishes at once.
 ///
-/// A `Round` has all else: operations, weakly held stores, a store that fails, is vetoed or gets another action, atomic
-/// actions and cancellations.
+/// A `Round` has all else: an operation that goes on when its block has returned, a store that is gone, fails, is vetoed
+/// or gets another action, atomic actions and cancellations.
 ///
 /// A value on the stack, and the context of all code that runs there: hooks, reducers, observers and the completion.
 /// It serves every mode. A queued dispatch has a record; `.sync` begins without one, since no other thread can know
