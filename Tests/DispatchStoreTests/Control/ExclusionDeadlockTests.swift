@@ -180,6 +180,27 @@ struct ExclusionDeadlockTests {
     #expect(it.log.all == ["outer", "inner", "both"] && it.isClean)
   }
 
+  /// A dispatch that is cancelled in the line would otherwise get the key before its own completion goes on.
+  @Test func theCompletionOfOneThatDidNotBeginMayWaitForItsKey() async throws {
+    try await explore(seeds: 0..<300) { dispatcher in
+      dispatcher.addStage()
+      async let holder = dispatcher.dispatch(
+        action: Script.suspends { _ in await Task.yield() }, options: .exclusive("a")
+      ).result
+      let inner = Recorder<DispatchResult?>()
+      let cancelled = dispatcher.dispatch(action: Script.adds("x"), options: .exclusive("a")) {
+        let handle = dispatcher.dispatch(
+          action: Script.adds("y"), mode: .sync, options: .exclusive("a"))
+        inner.record(handle.resultIfEnded)
+      }
+      cancelled.cancel()
+      let hasBegun = await cancelled.result.hasBegun
+      if !(await holder.isSuccess) { throw StageFright() }
+      // If it had begun, it has the key itself.
+      if !hasBegun, inner.all.map({ $0?.isSuccess }) != [true] { throw StageFright(place: 1) }
+    }
+  }
+
   /// Those that have the other units wait for the last one itself, in whatever order they are searched.
   @Test(arguments: 0..<20)
   func oneOvertakesForWhichOneOfSeveralThatHaveUnitsWaits(index: Int) async {

@@ -97,6 +97,32 @@ struct DeadlockRingTests {
     }
   }
 
+  /// The block waits for a `.sync` dispatch whose operation commits on a thread of the program's own.
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func anObserverOnTheThreadOfACallback(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, results) = (dispatcher, results)
+    dispatcher.addStage("outer")
+    let observed = dispatcher.addStage("observed")
+    let token = observed.observe(.model) { change in
+      if change.value.last == "called", let result = Self.waitsBehind(dispatcher, mode) {
+        results.record(result)
+      }
+    }
+    let inner = Script.controls { operation, _ in
+      Thread {
+        operation.updateModel { $0.append("called") }
+        operation.finish()
+      }.start()
+    }
+    let outer = Script.runs { _ in
+      dispatcher.dispatch(storeIdentifier: "observed", action: inner, mode: .sync)
+    }
+    let handle = dispatcher.dispatch(storeIdentifier: "outer", action: outer, mode: mode)
+    #expect(await handle.result.isSuccess)
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock])
+    withExtendedLifetime(token) {}
+  }
+
   @Test(arguments: Dispatcher.Mode.laneModes)
   func awaitingItWithATaskExecutorPreference(_ mode: Dispatcher.Mode) async {
     let (dispatcher, results) = (dispatcher, results)

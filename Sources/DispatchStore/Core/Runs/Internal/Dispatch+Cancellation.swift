@@ -101,6 +101,8 @@ extension Dispatch {
   /// Ends a dispatch that was cancelled while it waited: each store's part ends as cancelled.
   private func endWaiting(_ wasParked: Bool, at scheduler: Scheduler) {
     leaveScheduler()
+    // Before its hooks and its completion, which may wait for its exclusion keys.
+    leaveGate()
     if let sequence {
       complete(sequence.result(of: id, cutBy: CancellationError(), refusal: refusal))
     } else {

@@ -23,7 +23,7 @@ extension Dispatch {
   }
 
   private func freePlace(_ scheduler: Scheduler, _ details: DispatchDetails, for end: PendingEnd) {
-    for release in details.withState({ $0.take(.placeFree) }) { release() }
+    leaveGate()
     if isPlanted(.unitBeforeSaved) {
       for release in details.withState({ $0.takeReleases() }) { release() }
     }

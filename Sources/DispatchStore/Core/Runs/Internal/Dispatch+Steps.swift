@@ -151,20 +151,29 @@ extension Dispatch {
     _ storeRun: StoreRun?, isLeft: Bool = false, on thread: ThreadState = .current,
     _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    try withContext(of: storeRun, isLeft: isLeft, on: thread) { () throws(Failure) in
-      try bound(body)
+    try withContext(of: storeRun, isLeft: isLeft, on: thread, or: waitingCaller) {
+      () throws(Failure) in try bound(body)
     }
+  }
+
+  /// The context of the caller that still waits for the dispatch, if there is one.
+  private var waitingCaller: DispatchContext? {
+    guard let caller, !hasEnded else { return nil }
+    return caller
   }
 
   /// Runs user code that the dispatch waits for, on any thread.
   ///
   /// Reads no state of the dispatch.
+  ///
+  /// - Parameter caller: The context that waits for the code if none does on this thread: that of a callback is outside of all.
   func withContext<Value, Failure: Error>(
     of storeRun: StoreRun?, isLeft: Bool = false, on thread: ThreadState, early: EarlyEnd? = nil,
-    _ body: () throws(Failure) -> Value
+    or caller: @autoclosure () -> DispatchContext? = nil, _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let outer =
-      isPlanted(.formerCaller) ? self.outer : DispatchContext.enclosing(thread.run, on: thread)
+      isPlanted(.formerCaller)
+      ? self.outer : DispatchContext.enclosing(thread.run, on: thread) ?? caller()
     let context = CodeContext(self, owner: storeRun, early: early, isLeft: isLeft, outer: outer)
     return try thread.within(context, body)
   }

@@ -153,6 +153,11 @@ extension Dispatch {
     at(.placeFree) { gate.leave(self) }
   }
 
+  /// Leaves the gate before the result.
+  func leaveGate() {
+    for leave in makeDetails().withState({ $0.take(.placeFree) }) { leave() }
+  }
+
   /// The gate that it has not passed yet; nil for most.
   var gate: StartGate? { details?.withState(\.gate) }
 
