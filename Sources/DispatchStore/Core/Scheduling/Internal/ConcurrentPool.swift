@@ -187,10 +187,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   /// Returns a dispatch to use: one that has ended, if there is one.
   func makeDispatch(on thread: ThreadState) -> Dispatch {
-    thread.spareDispatches.pop() ?? takeReturnedDispatch(on: thread)
-  }
-
-  private func takeReturnedDispatch(on thread: ThreadState) -> Dispatch {
+    if let spare = thread.spareDispatches.pop() { return spare }
     thread.spareDispatches.takeOver(returns.takeAll())
     return thread.spareDispatches.pop() ?? Dispatch()
   }
