@@ -285,13 +285,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   /// Adds drainers for the starts in the inbox, since the width of the queue was set.
   func queueWasWidened() {
     if isPlanted(.lostWidening) { return }
-    var left = width
-    while left > 0, !starts.isEmpty {
-      left -= 1
-      let reinforcement = change(.schedule) { $0.startPushed($1) }
-      reinforce(reinforcement)
-      guard reinforcement.contains(.drainer) else { return }
-    }
+    for _ in 0..<width where !starts.isEmpty { submitRest(for: nil) }
   }
 
   /// Whether there may be work for a place of the queue that another pool's worker has given up.
