@@ -79,12 +79,7 @@ struct PoolState {
   /// Decides on workers for a start or a step that was pushed, or for what is left.
   mutating func startPushed(_ capacity: Capacity) -> Reinforcement {
     if isSpinning { return notifySpinning() }
-    var reinforcement = Reinforcement()
-    if drainers < capacity.drainers {
-      drainers += 1
-      queued += 1
-      reinforcement = .drainer
-    }
+    var reinforcement = addDrainer(capacity)
     if capacity.maySubstitute, queued > 0 {
       reinforcement.formUnion(addSubstitute(within: capacity.places))
     }
@@ -149,10 +144,8 @@ struct PoolState {
     guard isSuspended else { return startPushed(capacity).union(endsAreLeft(capacity) ?? []) }
     var reinforcement = queueWasSuspended(capacity)
     // The queue begins the drainer once it is resumed.
-    if hasStarts, drainers < capacity.drainers, !isPlanted(.lostWhileSuspended) {
-      drainers += 1
-      queued += 1
-      reinforcement.insert(.drainer)
+    if hasStarts, !isPlanted(.lostWhileSuspended) {
+      reinforcement.formUnion(addDrainer(capacity))
     }
     return reinforcement
   }
@@ -201,6 +194,13 @@ struct PoolState {
   }
 
   // MARK: Workers
+
+  private mutating func addDrainer(_ capacity: Capacity) -> Reinforcement {
+    guard drainers < capacity.drainers else { return [] }
+    drainers += 1
+    queued += 1
+    return .drainer
+  }
 
   private mutating func addSubstitute(within places: Int) -> Reinforcement {
     guard running < places else { return [] }
