@@ -136,17 +136,12 @@ extension Dispatcher {
         dispatch.makeDetails().withState { $0.beginDelay() }
       }
     }
-    switch try admission.admit(dispatch, laterIn: laterMode, to: self) {
-    case .waits(let start):
-      return start
-    case .begins:
-      if laterMode != nil {
-        _ = dispatch.makeDetails().withState { $0.endDelay(isUnaccepted: false) }
-      }
-    case .joins(let other):
+    let decision = try admission.admit(dispatch, laterIn: laterMode, to: self)
+    if case .waits(let start) = decision { return start }
+    if laterMode != nil {
       _ = dispatch.makeDetails().withState { $0.endDelay(isUnaccepted: false) }
-      join(dispatch, to: other, mode)
     }
+    if case .joins(let other) = decision { join(dispatch, to: other, mode) }
     return nil
   }
 
