@@ -44,7 +44,8 @@ extension Dispatch {
       var run = InlineRun(of: dispatch, address, on: thread)
       return withUnsafeMutablePointer(to: &run) { run in
         if dispatch.isSynchronous {
-          dispatch.outer = DispatchContext.around(dispatch.parent, thread.run, on: thread)
+          dispatch.outer =
+            dispatch.hasParent ? DispatchContext.enclosing(thread.run, on: thread) : nil
         } else if dispatch.isOfTask {
           dispatch.outer = DispatchContext.ofTask
         } else if thread.isInside, let outer = InlineRun.recorded(thread.run, on: thread) {

@@ -161,12 +161,8 @@ class DispatchContext: @unchecked Sendable {
   /// Its cancellation and its deadline extend to the dispatches made here.
   ///
   /// Nil in hooks, observers and completions, and in stores that run regardless.
-  @inline(never)
-  static func ofBlock(on thread: ThreadState) -> Dispatch? {
-    ofBlock(from: thread.run, on: thread)
-  }
-
-  /// The dispatch whose block runs here, found from an inline run outwards.
+  ///
+  /// - Parameter innermost: The run from which it is looked for, outwards.
   static func ofBlock(from innermost: InlineRun.Address?, on thread: ThreadState) -> Dispatch? {
     var next = innermost
     while let run = next {
@@ -203,8 +199,8 @@ class DispatchContext: @unchecked Sendable {
   /// The error with which new dispatches of the current block fail; nil if the block was not cancelled.
   @inline(never)
   static func cancellation(on thread: ThreadState, at callSite: CallSite) -> (any Error)? {
-    guard let inheritance = ofBlock(on: thread)?.details?.inheritance(), inheritance.isCancelled
-    else { return nil }
+    let inheritance = ofBlock(from: thread.run, on: thread)?.details?.inheritance()
+    guard let inheritance, inheritance.isCancelled else { return nil }
     return inheritance.hasTimedOut
       ? DispatchError.timedOut(callSite, after: .zero) : CancellationError()
   }
@@ -228,17 +224,6 @@ class DispatchContext: @unchecked Sendable {
     // A task made immediately, on top of the job's, has the same task-local values. Another caller's task, in place
     // of the job's on an actor, does not.
     return !context.isOfBlock || context === inTask ? context : ofTask
-  }
-
-  /// The context that a `.sync` dispatch of this thread blocks.
-  ///
-  /// - Parameters:
-  ///   - parent: Its cause; nil if there is no outer context to look for.
-  ///   - run: The innermost inline run around it.
-  static func around(
-    _ parent: DispatchID?, _ run: InlineRun.Address?, on thread: ThreadState
-  ) -> DispatchContext? {
-    parent == nil ? nil : enclosing(run, on: thread)
   }
 
   /// The context that is blocked if the current task suspends.

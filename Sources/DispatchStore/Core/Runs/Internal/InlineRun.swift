@@ -110,7 +110,7 @@ struct InlineRun: ~Copyable {
     let made = thread.spareDispatches.pop() ?? Dispatch()
     let parent = DispatchContext.dispatchID(of: outer, on: thread)
     made.setUp(dispatchID, parent: parent, to: route, nil, callSite)
-    made.beginHere(inside: DispatchContext.around(parent, outer, on: thread))
+    made.beginHere(inside: parent == nil ? nil : DispatchContext.enclosing(outer, on: thread))
     record = .passRetained(made)
     if let place { made.enter(place.takeUnretainedValue()) }
     dispatcher?._withUnsafeGuaranteedRef { $0.note(made, .sync, on: thread) }
