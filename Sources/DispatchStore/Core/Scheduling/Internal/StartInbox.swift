@@ -138,8 +138,5 @@ final class StartInbox: Sendable {
   private var hasPrioritized: Bool { prioritizedCount.load(ordering: .relaxed) > 0 }
   private var hasNormal: Bool { !shards.allSatisfy { $0.withLock { $0.isEmpty } } }
 
-  var isEmpty: Bool {
-    !hasPrioritized
-      && shards.allSatisfy { $0.withLock { $0.isEmpty } }
-  }
+  var isEmpty: Bool { !hasPrioritized && !hasNormal }
 }

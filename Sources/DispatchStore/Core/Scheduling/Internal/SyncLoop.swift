@@ -64,14 +64,10 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
       wait.end()
       for queue in awaited { queue.endWait() }
     }
-    thread.simulated?.wait(for: "the end of its `.sync` dispatch") { self.hasSteps }
+    thread.simulated?.wait(for: "the end of its `.sync` dispatch") {
+      self.condition.withLock { !self.steps.isEmpty }
+    }
     return pop(blocks: true)!
-  }
-
-  private var hasSteps: Bool {
-    condition.lock()
-    defer { condition.unlock() }
-    return !steps.isEmpty
   }
 
   private func pop(blocks: Bool) -> (@Sendable () -> Void)? {
