@@ -40,7 +40,9 @@ struct AdmittedDispatch {
     if let parent { dispatch.join(parent) }
     if let details = dispatch.details {
       yieldPoint(.setTimer, dispatch.id.description)
-      details.startTimer(startsHere: startsHere) { [dispatch] in dispatch.timerFired() }
+      details.startTimer(if: { $0.needsTimer(startsHere: startsHere) }) { [dispatch] in
+        dispatch.timerFired()
+      }
     }
   }
 }

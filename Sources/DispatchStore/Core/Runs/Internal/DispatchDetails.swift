@@ -146,25 +146,12 @@ final class DispatchDetails: @unchecked Sendable {
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
   }
 
-  /// Starts the timer of the limit, if there is one, once the dispatch is shared.
-  ///
-  /// - Parameter startsHere: Whether this thread is about to run the dispatch, if nothing holds it back.
-  func startTimer(startsHere: Bool = false, _ fire: @escaping @Sendable () -> Void) {
-    let limit = withState { state in
-      state.needsTimer(startsHere: startsHere) ? state.limit?.timing : nil
-    }
-    startTimer(limit, fire)
-  }
-
-  /// Starts the timer of a reduction that goes on in a round, where it may be held back.
-  func startTimerInRound(_ fire: @escaping @Sendable () -> Void) {
-    startTimer(withState { $0.limit?.timingInRound }, fire)
-  }
-
-  private func startTimer(
-    _ limit: (Dispatcher, Deadline)?, _ fire: @escaping @Sendable () -> Void
+  /// Starts the timer of the limit, if there is one and the dispatch needs it, once the dispatch is shared.
+  func startTimer(
+    if isNeeded: (inout DispatchState) -> Bool, _ fire: @escaping @Sendable () -> Void
   ) {
-    guard let (dispatcher, deadline) = limit else { return }
+    let timing = withState { isNeeded(&$0) ? $0.limit?.timing : nil }
+    guard let (dispatcher, deadline) = timing else { return }
     let timer = dispatcher.timers.add(at: deadline.time, fire)
     // The dispatch may have ended meanwhile, or be about to.
     if !withState({ $0.keep(timer) }) { dispatcher.timers.remove(timer) }

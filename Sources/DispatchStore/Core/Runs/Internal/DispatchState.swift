@@ -375,11 +375,16 @@ struct DispatchState {
   }
 
   /// Whether a wait or a step may last past the deadline before the dispatch checks the time itself.
+  ///
+  /// - Parameter startsHere: Whether this thread is about to run the dispatch, if nothing holds it back.
   func needsTimer(startsHere: Bool) -> Bool {
     guard limit?.isOfReduction == true else { return true }
     guard let waiting else { return false }
     return !startsHere || waiting.missing > 0 || waiting.turn != nil || waiting.isDelayed
   }
+
+  /// Whether it is a reduction that has none, and goes on in a round, where it may be held back.
+  var needsTimerInRound: Bool { limit?.isOfReduction == true && limit?.timer == nil }
 
   /// Whether its stores run, and the deadline may change how it ends.
   var isUnsettled: Bool {

@@ -31,7 +31,7 @@ extension InlineRun.Address {
       begun: remainder.begunIndex)
     let begun = remainder.begunIndex.map { round.storeRun(at: $0) }
     if details.begin(.round(round), begun) { round.cancel() }
-    details.startTimerInRound { record.timerFired() }
+    details.startTimer(if: { $0.needsTimerInRound }) { record.timerFired() }
     yieldPoint(.beginRound, on: thread, record.id.description)
     round.takeStep { $0.begin(after: remainder, begun) }
   }

@@ -33,9 +33,6 @@ struct TimeLimit {
   /// The dispatcher and the deadline; nil after the end.
   var timing: (Dispatcher, Deadline)? { dispatcher.map { ($0, deadline) } }
 
-  /// Timing of a reduction that goes on in a round without a timer; nil for others.
-  var timingInRound: (Dispatcher, Deadline)? { isOfReduction && timer == nil ? timing : nil }
-
   /// Notes that a store of an inline run starts; returns false if the dispatch has ended at its deadline.
   mutating func claimStoreStart() -> Bool {
     hasStarted = true
