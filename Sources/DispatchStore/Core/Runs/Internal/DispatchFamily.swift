@@ -265,9 +265,9 @@ extension DispatchDetails {
   /// Releases children that only a handle of this dispatch can reach.
   private func leaveAsRoot(_ waits: Bool) -> FamilyChange? {
     lock(waits) { state in
-      guard let family = state.family, state.isOver else { return FamilyChange() }
-      guard family.parent == nil else { return nil }
       var change = FamilyChange()
+      guard let family = state.family, state.isOver else { return change }
+      guard family.parent == nil else { return nil }
       if isAbandoned {
         for (key, child) in family.children {
           let isFree: Bool? = child.details.lock(waits) { own in
@@ -289,19 +289,17 @@ extension DispatchDetails {
       lock(waits) { state in
         guard let around = parentState.family, let family = state.family, family.parent === parent
         else { return nil }
-        guard state.isOver else { return FamilyChange() }
+        var change = FamilyChange()
+        guard state.isOver else { return change }
         let (key, only) = (ObjectIdentifier(self), family.children.first)
         guard family.children.isEmpty || family.children.count == 1 && isAbandoned
         else {
-          var change = FamilyChange()
-          if var child = around.children[key], child.member != nil {
+          if let child = around.children[key], child.member != nil {
             change.released = [child]
-            child.member = nil
-            around.children[key] = child
+            around.children[key]?.member = nil
           }
           return change
         }
-        var change = FamilyChange()
         if let (_, child) = only {
           var child = child
           child.follows = child.follows || around.children[key]?.follows == true
