@@ -57,11 +57,8 @@ struct WaitOrder {
       prerequisites[index].allSatisfy { $0 < index }
     }
     if areInOrder { return Array(prerequisites.indices) }
-    var dependents = [[Int]](repeating: [], count: participants.count)
+    let dependents = StoreGraph.dependents(of: prerequisites)
     var missing = prerequisites.map(\.count)
-    for (index, waits) in prerequisites.enumerated() {
-      for wait in waits { dependents[wait].append(index) }
-    }
     var ready = MinimumHeap(missing.indices.filter { missing[$0] == 0 })
     var order: [Int] = []
     while let index = ready.popMinimum() {

@@ -12,13 +12,16 @@ final class StoreGraph: Sendable {
     self.identifiers = identifiers
     self.prerequisites = prerequisites
     self.runsRegardless = runsRegardless
-    dependents = prerequisites.map { prerequisites in
-      var dependents = [[Int]](repeating: [], count: identifiers.count)
-      for (index, waits) in prerequisites.enumerated() {
-        for wait in waits { dependents[wait].append(index) }
-      }
-      return dependents
+    dependents = prerequisites.map(StoreGraph.dependents)
+  }
+
+  /// Returns the indices that have each index among their prerequisites.
+  static func dependents(of prerequisites: [[Int]]) -> [[Int]] {
+    var dependents = [[Int]](repeating: [], count: prerequisites.count)
+    for (index, waits) in prerequisites.enumerated() {
+      for wait in waits { dependents[wait].append(index) }
     }
+    return dependents
   }
 
   var count: Int { identifiers.count }

@@ -69,16 +69,12 @@ package final class BlockedThreads: Sendable {
 
   /// Returns the shared record of a queue, if some dispatcher uses the queue.
   func find(_ queue: OperationQueue) -> SharedQueue? {
-    pools.withLock { Self.find(queue, in: $0) }
-  }
-
-  private static func find(_ queue: OperationQueue, in pools: [ConcurrentPool]) -> SharedQueue? {
-    pools.first { $0.queue === queue }?.shared
+    pools.withLock { pools in pools.first { $0.queue === queue }?.shared }
   }
 
   func attach(_ pool: ConcurrentPool, to queue: OperationQueue) {
     pools.withLock { pools in
-      let shared = Self.find(queue, in: pools) ?? SharedQueue(queue)
+      let shared = pools.first { $0.queue === queue }?.shared ?? SharedQueue(queue)
       // Joined before the monitor, or blocking threads, find the pool.
       pool.join(shared)
       shared.add(pool)
