@@ -8,7 +8,7 @@ struct WaitOrderTests {
   ) throws(DispatchError) -> WaitOrder {
     let identifiers = Set(participants.map(\.0)).union(former)
     return try WaitOrder(
-      participants.map { WaitOrder.Participant(identifier: $0.0, waitFor: $0.1) },
+      participants.map(\.0), participants.map(\.1),
       unknown: Set(participants.flatMap(\.1.storeIdentifiers)).subtracting(identifiers))
   }
 

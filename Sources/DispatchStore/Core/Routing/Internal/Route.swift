@@ -136,9 +136,7 @@ final class Route: @unchecked Sendable {
     self.unknown = unknown
     var (order, failure): (WaitOrder?, DispatchError?) = (nil, failure)
     do {
-      order = try WaitOrder(
-        zip(registered, waits).map { .init(identifier: $0.identifier, waitFor: $1) },
-        unknown: unknown)
+      order = try WaitOrder(registered.map(\.identifier), waits, unknown: unknown)
     } catch {
       failure = error
     }

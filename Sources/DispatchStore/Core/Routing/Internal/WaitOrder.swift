@@ -1,11 +1,5 @@
 /// The order of the stores of one dispatch, from the prerequisites of each.
 struct WaitOrder {
-  /// A store of the dispatch; participants are in order of registration.
-  struct Participant {
-    let identifier: String
-    let waitFor: WaitFor
-  }
-
   /// Indices of participants, each after its prerequisites; ties in order of registration.
   let order: [Int]
   /// By index of a participant: the indices of its prerequisites.
@@ -15,29 +9,33 @@ struct WaitOrder {
   ///
   /// Takes time linear in the participants and their prerequisites, apart from a heap's logarithm.
   ///
-  /// - Parameter unknown: The identifiers under which no store was ever registered.
-  init(_ participants: [Participant], unknown: Set<String> = []) throws(DispatchError) {
+  /// - Parameters:
+  ///   - identifiers: The identifiers of the participants, in order of registration.
+  ///   - waitFor: The stores for which each one waits.
+  ///   - unknown: The identifiers under which no store was ever registered.
+  init(
+    _ identifiers: [String], _ waitFor: [WaitFor], unknown: Set<String> = []
+  ) throws(DispatchError) {
     let indices = Dictionary(
-      participants.enumerated().map { ($1.identifier, $0) }, uniquingKeysWith: { first, _ in first }
-    )
+      zip(identifiers, identifiers.indices), uniquingKeysWith: { first, _ in first })
     var prerequisites: [[Int]] = []
-    prerequisites.reserveCapacity(participants.count)
+    prerequisites.reserveCapacity(identifiers.count)
     // By index: the last participant found to wait for it.
-    var lastWaiter = [Int](repeating: -1, count: participants.count)
-    for (waiter, participant) in participants.enumerated() {
+    var lastWaiter = [Int](repeating: -1, count: identifiers.count)
+    for (waiter, own) in waitFor.enumerated() {
       var waits: [Int] = []
-      for identifier in participant.waitFor.storeIdentifiers {
+      for identifier in own.storeIdentifiers {
         if let index = indices[identifier] {
           if lastWaiter[index] != waiter { waits.append(index) }
           lastWaiter[index] = waiter
         } else if unknown.contains(identifier) {
-          throw Self.unknown(identifier, waitedForBy: participant.identifier)
+          throw Self.unknown(identifier, waitedForBy: identifiers[waiter])
         }
       }
       prerequisites.append(waits)
     }
     self.prerequisites = prerequisites
-    order = try Self.sort(participants, prerequisites)
+    order = try Self.sort(identifiers, prerequisites)
   }
 
   /// By position in `order`: the positions of the prerequisites; nil if no store waits.
@@ -50,7 +48,7 @@ struct WaitOrder {
 
   /// Returns the order; the lowest ready index comes first, so that ties keep the order of registration.
   private static func sort(
-    _ participants: [Participant], _ prerequisites: [[Int]]
+    _ identifiers: [String], _ prerequisites: [[Int]]
   ) throws(DispatchError) -> [Int] {
     // If each waits for earlier ones only, that is the order of registration.
     let areInOrder = prerequisites.indices.allSatisfy { index in
@@ -68,8 +66,8 @@ struct WaitOrder {
         if missing[dependent] == 0 { ready.insert(dependent) }
       }
     }
-    guard order.count == participants.count else {
-      throw cycle(participants, prerequisites, among: missing.indices.filter { missing[$0] > 0 })
+    guard order.count == identifiers.count else {
+      throw cycle(identifiers, prerequisites, among: missing.indices.filter { missing[$0] > 0 })
     }
     return order
   }
@@ -78,7 +76,7 @@ struct WaitOrder {
   ///
   /// Each participant left waits for another one left, so following the prerequisites leads into the cycle.
   private static func cycle(
-    _ participants: [Participant], _ prerequisites: [[Int]], among left: [Int]
+    _ identifiers: [String], _ prerequisites: [[Int]], among left: [Int]
   ) -> DispatchError {
     let (first, left) = (left[0], Set(left))
     var path = [first]
@@ -86,7 +84,7 @@ struct WaitOrder {
     while true {
       let next = prerequisites[path.last!].first { left.contains($0) }!
       if let start = positions[next] {
-        let stores = (path[start...] + [next]).map { participants[$0].identifier }
+        let stores = (path[start...] + [next]).map { identifiers[$0] }
         let cycle = stores.map { "\"\($0)\"" }.joined(separator: " → ")
         return DispatchError(
           code: .waitForCycle,

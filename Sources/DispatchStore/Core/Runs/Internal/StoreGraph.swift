@@ -12,7 +12,7 @@ final class StoreGraph: Sendable {
     self.identifiers = identifiers
     self.prerequisites = prerequisites
     self.runsRegardless = runsRegardless
-    dependents = prerequisites.map(StoreGraph.dependents)
+    dependents = prerequisites.map(StoreGraph.dependents(of:))
   }
 
   /// Returns the indices that have each index among their prerequisites.
