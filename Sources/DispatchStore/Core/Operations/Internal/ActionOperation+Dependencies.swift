@@ -118,9 +118,4 @@ extension ActionOperation: DependentOperation {
   func setAwaited(_ dependencies: [any DependentOperation]) {
     withState { $0.awaited = dependencies }
   }
-
-  /// Fails the operation when it is started, without its block.
-  func failBeforeStart(_ error: DispatchError) {
-    withState { _ = $0.life.finish(.failed(error)) }
-  }
 }

@@ -35,7 +35,8 @@ extension ActionOperation: StoreOperation {
         storeRun.startedAt = storeRun.now
       }
     } catch {
-      failBeforeStart(error)
+      // Its start then fails it, without its block.
+      withState { _ = $0.life.finish(.failed(error)) }
     }
     storeRun.run()
     return nil
