@@ -30,6 +30,12 @@ class CapturedTaskLocal: @unchecked Sendable {
     }
   }
 
+  /// Runs a closure with these values bound, if there are any.
+  @inline(__always)
+  static func bind<Result>(_ values: CapturedTaskLocal?, _ body: () -> Result) -> Result {
+    if let values { values.bind(body) } else { body() }
+  }
+
   final func bind<Result>(_ body: () -> Result) -> Result {
     var result: Result?
     func bindFirst() {

@@ -161,11 +161,7 @@ extension Dispatch {
       self.tellGate { result }
       if let completion = details.withState({ _ in early.completion.take() }) {
         self.withContext(of: nil, on: .current, early: early) {
-          if let carried = early.carried {
-            carried.bind { completion.run(result) }
-          } else {
-            completion.run(result)
-          }
+          CapturedTaskLocal.bind(early.carried) { completion.run(result) }
         }
       }
       details.endEarly(result)

@@ -151,12 +151,8 @@ extension Dispatch {
     var step = makeStep(action, along: route, of: sequence, on: thread)
     if makeDetails().withState({ $0.begin(.step(step)) }) { cancelWork(.step(step)) }
     // The sequence's own values are bound already.
-    let end =
-      if let bound = step.carried, bound !== carried {
-        bound.bind { Self.runInline(&step, on: thread) }
-      } else {
-        Self.runInline(&step, on: thread)
-      }
+    let bound = step.carried === carried ? nil : step.carried
+    let end = CapturedTaskLocal.bind(bound) { Self.runInline(&step, on: thread) }
     if case .continues = end, resume(after: step, sequence) { return false }
     noteEnd(of: step, sequence)
     Self.recycle(step, on: thread)

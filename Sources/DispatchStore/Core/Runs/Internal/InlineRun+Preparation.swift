@@ -11,6 +11,7 @@ extension InlineRun.Address {
     defer { thread.run = outer }
     let action = action()
     let startsAtOnce = pointee.record == nil
+    var bound: CapturedTaskLocal?
     let chain = pointee.route._withUnsafeGuaranteedRef(\.chainForHooks)
     if let chain {
       let record = pointee.record?.takeUnretainedValue()
@@ -20,17 +21,14 @@ extension InlineRun.Address {
         by: dispatcher, on: thread)
       pointee.session = session
       if session._withUnsafeGuaranteedRef(\.followsStores) { pointee.followsStores = true }
-      if session._withUnsafeGuaranteedRef(\.hasWholes),
-        let bound = callWholeHooks(of: session, by: dispatcher, on: thread)
-      {
-        bound.bind {
-          prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher)
-        }
-        return bound
+      if session._withUnsafeGuaranteedRef(\.hasWholes) {
+        bound = callWholeHooks(of: session, by: dispatcher, on: thread)
       }
     }
-    prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher)
-    return nil
+    CapturedTaskLocal.bind(bound) {
+      prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher)
+    }
+    return bound
   }
 
   private func prepareStores(

@@ -227,9 +227,7 @@ struct RoundState {
   }
 
   /// Keeps the timer of a pause; returns false if the pause is over.
-  mutating func keep(_ timer: TimerToken, at index: Int, of attempt: Int)
-    -> Bool
-  {
+  mutating func keep(_ timer: TimerToken, at index: Int, of attempt: Int) -> Bool {
     guard case .pausing = entries[index].phase, entries[index].attempt == attempt else {
       return false
     }
