@@ -44,17 +44,7 @@ class DispatchContext: @unchecked Sendable {
   /// Whether the caller of an `async` block waits for it on the main queue.
   var holdsUpMainQueue: Bool { false }
   /// Everything that a wait in this context blocks, including its outer contexts.
-  var holdUps: HoldUps {
-    var (next, found) = (Optional(self), HoldUps())
-    while let context = next {
-      if let known = context.knownHoldUps { return found.union(known) }
-      found.formUnion(context.ownHoldUps)
-      next = context.outer
-    }
-    return found
-  }
-  /// The hold-ups, if they were worked out before.
-  var knownHoldUps: HoldUps? { nil }
+  var holdUps: HoldUps { ownHoldUps.union(outer?.holdUps ?? []) }
 
   final var ownHoldUps: HoldUps {
     var own = HoldUps()

@@ -59,7 +59,8 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   override var isOfBlock: Bool { true }
   override var jobScheduler: Scheduler? { ownJobScheduler }
   override var holdsUpMainQueue: Bool { isOnMainQueue }
-  override var knownHoldUps: HoldUps? { ofAll }
+  // Worked out when it is made: the task may go on after its caller.
+  override var holdUps: HoldUps { ofAll }
 
   override var waitsForTask: Bool {
     let address = address.load(ordering: .relaxed)
