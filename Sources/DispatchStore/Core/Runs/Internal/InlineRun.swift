@@ -93,15 +93,11 @@ struct InlineRun: ~Copyable {
 
   /// Whether this run or one outside it belongs to a dispatcher that has not refused it.
   static func isInside(of dispatcher: UInt64, _ innermost: Address?) -> Bool {
-    var run = innermost
-    while let present = run {
-      let belongs = present.pointee.route._withUnsafeGuaranteedRef {
-        $0.dispatcher == dispatcher && $0.refusal == nil
-      }
-      if belongs { return true }
-      run = present.pointee.outer
+    guard let run = innermost else { return false }
+    let belongs = run.pointee.route._withUnsafeGuaranteedRef {
+      $0.dispatcher == dispatcher && $0.refusal == nil
     }
-    return false
+    return belongs || isInside(of: dispatcher, run.pointee.outer)
   }
 
   /// Returns the run's record, and makes it if there is none.
