@@ -12,9 +12,9 @@ enum HelperThreads {
 
   /// Runs a closure on a thread that does nothing else meanwhile.
   static func run(_ work: @escaping Work) {
-    if idle.take(work) || start(work) { return }
+    if idle.add(work) || start() { return }
     // The process has reached the system's limit of threads, but the system's queues may still have one.
-    DispatchQueue(label: "DispatchStore.helper").async(execute: work)
+    DispatchQueue(label: "DispatchStore.helper").async { live() }
   }
 
   /// Runs a closure on such a thread, or on one of a simulated world.
@@ -22,45 +22,34 @@ enum HelperThreads {
     if let world { world.run(.substitute, work) } else { run(work) }
   }
 
-  private final class FirstWork: Sendable {
-    let work: Work
-
-    init(_ work: @escaping Work) { self.work = work }
-  }
-
-  private static func start(_ work: @escaping Work) -> Bool {
+  private static func start() -> Bool {
     #if canImport(Glibc)
       var thread = pthread_t()
     #else
       var thread: pthread_t?
     #endif
-    let first = Unmanaged.passRetained(FirstWork(work))
     let error = pthread_create(
       &thread, nil,
-      {
+      { _ in
         pthread_detach(pthread_self())
-        HelperThreads.live($0)
+        HelperThreads.live()
         return nil
-      }, first.toOpaque())
-    if error != 0 { first.release() }
+      }, nil)
     return error == 0
   }
 
-  private static func live(_ address: UnsafeMutableRawPointer?) {
-    var work: Work? = Unmanaged<FirstWork>.fromOpaque(address!).takeRetainedValue().work
-    while let present = work {
-      work = nil
+  private static func live() {
+    while let work = idle.next() {
       #if canImport(ObjectiveC)
-        autoreleasepool(invoking: present)
+        autoreleasepool(invoking: work)
       #else
-        present()
+        work()
       #endif
-      work = idle.next()
     }
   }
 }
 
-/// The helpers that wait for further work, and the work that these are about to take.
+/// The work that helpers are about to take, and the number of those that wait for some.
 private final class IdleHelpers: @unchecked Sendable {
   // because `condition` guards what changes
   private let condition = NSCondition()
@@ -68,21 +57,20 @@ private final class IdleHelpers: @unchecked Sendable {
   private var count = 0
   private static let most = 4 * ProcessInfo.processInfo.activeProcessorCount
 
-  /// Takes work for an idle helper; returns false if each of them has some.
-  func take(_ work: @escaping HelperThreads.Work) -> Bool {
+  /// Adds work; returns whether an idle helper takes it: if not, the caller adds a helper.
+  func add(_ work: @escaping HelperThreads.Work) -> Bool {
     condition.lock()
     defer { condition.unlock() }
-    guard works.count < count else { return false }
     works.append(work)
     condition.signal()
-    return true
+    return works.count <= count
   }
 
-  /// Waits for the next work; returns nil if none comes for a while, or if enough others wait.
+  /// Takes the next work, or waits for it; returns nil if none comes for a while, or if enough others wait.
   func next() -> HelperThreads.Work? {
     condition.lock()
     defer { condition.unlock() }
-    guard count < Self.most else { return nil }
+    guard !works.isEmpty || count < Self.most else { return nil }
     count += 1
     // By the date: while that is set back, idle threads stay longer, and still take work.
     let end = Date(timeIntervalSinceNow: 1)
