@@ -178,18 +178,9 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
 
   override var storage: StoreStorage? { typed?.storage }
 
-  /// Passes the action as the store's action type, without a cast: the registry has matched them.
-  @inline(__always)
-  func read<Value>(_ action: any ActionType, _ body: (Action) -> Value) -> Value {
-    // The action is of that type, or of a subclass of it: then both are references.
-    withAddress(of: action) { body($0.assumingMemoryBound(to: Action.self).pointee) }
-  }
-
   override func refinedWaitFor(for action: any ActionType) -> WaitFor? {
-    guard overrides.waitFor, let store = typed else { return nil }
-    let refined = read(action) {
-      store.reducer.waitFor(for: $0, in: store, declared: waitFor)
-    }
+    guard overrides.waitFor, let store = typed, let action = typed(action) else { return nil }
+    let refined = store.reducer.waitFor(for: action, in: store, declared: waitFor)
     return refined == waitFor ? nil : refined
   }
 
