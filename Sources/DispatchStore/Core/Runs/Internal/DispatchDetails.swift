@@ -101,13 +101,12 @@ final class DispatchDetails: @unchecked Sendable {
   ///
   /// Removes the replies, which a crash could undo.
   func endUnsaved() -> Bool {
-    let (ends, replies) = state.withLock { state -> (Bool, [String: any Sendable]) in
-      guard state.endSaving(nil) else { return (false, [:]) }
-      defer { state.replies = [:] }
-      return (true, state.replies)
+    var replies: [String: any Sendable] = [:]
+    return withState { state in
+      guard state.endSaving(nil) else { return false }
+      swap(&replies, &state.replies)
+      return true
     }
-    withExtendedLifetime(replies) {}
-    return ends
   }
 
   // MARK: The end of its stores

@@ -33,19 +33,17 @@ struct BlockingRegion {
 
   private var isLent: Bool { worker != nil || isJobHelper }
 
-  /// Whether code on this thread may not block: it is a library thread, and too many of these are blocked already.
-  static func isRefused(on thread: ThreadState) -> Bool {
-    (thread.worker != nil || thread.fields.pointee.isJobHelper)
-      && BlockedThreads.here(on: thread).isFull
-  }
-
   /// Returns the error of a refused wait; nil if the thread may block.
+  ///
+  /// It may not if it is a library thread, and too many of these are blocked already.
   ///
   /// Reports a warning for the first one of many.
   ///
   /// Call this before a wait begins, or before a `.sync` dispatch, which may come to wait.
   static func refusal(on thread: ThreadState, at callSite: CallSite) -> DispatchError? {
-    guard isRefused(on: thread) else { return nil }
+    guard thread.worker != nil || thread.fields.pointee.isJobHelper,
+      BlockedThreads.here(on: thread).isFull
+    else { return nil }
     let error = DispatchError(
       code: .wouldDeadlock,
       message: """
