@@ -27,10 +27,3 @@ extension Dispatcher {
     }
   }
 }
-
-extension Dispatch {
-  /// Releases the route to its former stores.
-  func leaveRoute() {
-    route.take()?._withUnsafeGuaranteedRef { $0.end() }
-  }
-}

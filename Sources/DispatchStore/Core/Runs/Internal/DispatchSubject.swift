@@ -51,7 +51,8 @@ extension Dispatcher {
   ) {
     let route = route(
       to: type, identifier: storeIdentifier, isAccepted: dispatch.isAccepted, on: thread)
-    dispatch.leaveRoute()
+    let former = dispatch.route
     dispatch.route = route
+    former?._withUnsafeGuaranteedRef { $0.end() }
   }
 }
