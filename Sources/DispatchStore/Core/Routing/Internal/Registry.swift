@@ -63,14 +63,8 @@ struct Registry {
   }
 
   /// Returns the prerequisites that these entries declare, and under which no store was ever registered.
-  func unknownPrerequisites(of entries: [StoreEntry]) -> Set<String> {
-    var unknown: Set<String> = []
-    for entry in entries {
-      for identifier in entry.waitFor.storeIdentifiers where !wasRegistered(identifier) {
-        unknown.insert(identifier)
-      }
-    }
-    return unknown
+  private func unknownPrerequisites(of entries: [StoreEntry]) -> Set<String> {
+    Set(entries.flatMap(\.waitFor.storeIdentifiers).filter { !wasRegistered($0) })
   }
 
   /// Notes that no store responds to actions of a type; returns whether this is new.
