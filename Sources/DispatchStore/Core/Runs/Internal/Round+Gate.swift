@@ -7,14 +7,6 @@ extension Round {
     weak var heldStart: HeldStart?
     /// The ended store runs whose `didDispatch` waits until all commits are saved.
     var unhooked: [(StoreRun, StoreOutcome)] = []
-
-    /// Returns them for their hooks.
-    ///
-    /// A store run refers to its round, so none of them may stay in it.
-    mutating func takeUnhooked() -> [(StoreRun, StoreOutcome)] {
-      defer { unhooked = [] }
-      return unhooked
-    }
   }
 
   /// The gate at which the dispatch waits after its stores; nil for most, and for the step of a sequence.
@@ -52,7 +44,10 @@ extension Round {
 
   /// Calls the `didDispatch` hooks that had to wait until all commits were saved.
   func callRemainingHooks() {
-    guard let session, let runs = gated?.withLock({ $0.takeUnhooked() }) else { return }
+    guard let session else { return }
+    // Taken from the round, because a store run refers to it.
+    var runs: [(StoreRun, StoreOutcome)] = []
+    gated?.withLock { swap(&runs, &$0.unhooked) }
     for (storeRun, outcome) in runs { didDispatch(storeRun, outcome, session) }
   }
 }
