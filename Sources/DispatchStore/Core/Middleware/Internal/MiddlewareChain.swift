@@ -1,5 +1,5 @@
 /// A registered middleware, with the hooks that it has said.
-struct RegisteredMiddleware: Sendable {
+final class RegisteredMiddleware: Sendable {
   let middleware: any Middleware
   let hasStoreHooks: Bool
   let hasDispatchHooks: Bool
@@ -17,7 +17,7 @@ struct RegisteredMiddleware: Sendable {
 ///
 /// Calls all of them for each hook.
 final class MiddlewareChain: @unchecked Sendable {
-  // because all of its properties are constants, and so are the objects that `hooks` points to
+  // because all of its properties are constants, and so are the objects that `hooks` points to, which `registered` keeps
   let registered: [RegisteredMiddleware]
   /// The middlewares that are called for whole dispatches.
   let wholes: [any Middleware]
@@ -30,17 +30,9 @@ final class MiddlewareChain: @unchecked Sendable {
   /// Whether stores have hooks or a watcher, which need to know when a store starts and ends.
   let followsStores: Bool
   /// The middlewares that are called for stores, without writing a reference count that all threads share.
-  private let hooks: UnsafeMutablePointer<Unmanaged<Hooks>>
+  private let hooks: UnsafeMutablePointer<Unmanaged<RegisteredMiddleware>>
   /// The number of middlewares that are called for stores.
   let count: Int
-
-  private final class Hooks: Sendable {
-    let middleware: any Middleware
-
-    init(of middleware: any Middleware) {
-      self.middleware = middleware
-    }
-  }
 
   init(
     _ registered: [RegisteredMiddleware] = [], watcher: (any DispatchWatcher)? = nil,
@@ -49,14 +41,14 @@ final class MiddlewareChain: @unchecked Sendable {
     self.registered = registered
     self.watcher = watcher
     self.followers = followers
-    let middlewares = registered.filter(\.hasStoreHooks).map(\.middleware)
+    let hooked = registered.filter(\.hasStoreHooks)
     wholes = registered.lazy.filter(\.hasDispatchHooks).map(\.middleware)
     hasWholes = !wholes.isEmpty || watcher != nil || !followers.isEmpty
-    followsStores = !middlewares.isEmpty || watcher != nil
-    count = middlewares.count
+    followsStores = !hooked.isEmpty || watcher != nil
+    count = hooked.count
     hooks = .allocate(capacity: count)
-    for (index, middleware) in middlewares.enumerated() {
-      (hooks + index).initialize(to: .passRetained(Hooks(of: middleware)))
+    for (index, middleware) in hooked.enumerated() {
+      (hooks + index).initialize(to: .passUnretained(middleware))
     }
   }
 
@@ -68,7 +60,6 @@ final class MiddlewareChain: @unchecked Sendable {
   }
 
   deinit {
-    for index in 0..<count { hooks[index].release() }
     hooks.deallocate()
   }
 
