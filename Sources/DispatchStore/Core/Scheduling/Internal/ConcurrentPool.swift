@@ -392,12 +392,8 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     let startsWait = threadsBlock && !starts.isEmpty && !holdsStartsBack
     let isAwaited = shared.isAwaited
     otherOperations.store(startsWait ? shared.otherOperations : 0, ordering: .relaxed)
-    let (hasWork, reinforcement) = change(.schedule) { state, capacity in
-      let reinforcement = state.check(startsWait: startsWait, isAwaited: isAwaited, capacity)
-      return (state.hasWork, reinforcement)
-    }
-    reinforce(reinforcement)
-    return hasWork
+    reinforce(change(.schedule) { $0.check(startsWait: startsWait, isAwaited: isAwaited, $1) })
+    return hasWork.load(ordering: .sequentiallyConsistent)
   }
 
   /// Removes a worker; with the last one returns the dispatcher, to be released outside of the lock.
