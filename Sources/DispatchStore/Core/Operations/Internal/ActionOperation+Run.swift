@@ -35,7 +35,7 @@ extension ActionOperation: StoreOperation {
         storeRun.startedAt = storeRun.now
       }
     } catch {
-      // Its start then fails it, without its block.
+      // The start then fails the operation, without its block.
       withState { _ = $0.life.finish(.failed(error)) }
     }
     storeRun.run()

@@ -134,10 +134,6 @@ extension DispatchDetails {
   /// Whether later followers are refused.
   var refusesFollowers: Bool { withState { $0.family?.refusesFollowers == true } }
 
-  private var sortedChildren: [DispatchFamily.Child] {
-    withState { $0.family?.sortedChildren ?? [] }
-  }
-
   /// Refuses later followers; returns whether they were refused before: its descendants have then been cancelled.
   @discardableResult
   func refuseFollowers() -> Bool {
@@ -179,7 +175,8 @@ extension DispatchDetails {
   func cancelChildren(
     timedOut: Bool = false, after duration: Duration = .zero, withFollowers: Bool = false
   ) {
-    DispatchFamily.cancel(sortedChildren, timedOut, after: duration, withFollowers)
+    let children = withState { $0.family?.sortedChildren ?? [] }
+    DispatchFamily.cancel(children, timedOut, after: duration, withFollowers)
   }
 }
 
