@@ -20,8 +20,7 @@ extension DispatchDetails {
   func waitUntilSettled(_ waiter: @escaping @Sendable () -> Void) -> Bool {
     withState { state in
       if state.isOver, state.family?.children.isEmpty != false { return false }
-      state.family = state.family ?? DispatchFamily()
-      state.family?.waiters.append(waiter)
+      state.family.madeIfNil(DispatchFamily()).waiters.append(waiter)
       return true
     }
   }

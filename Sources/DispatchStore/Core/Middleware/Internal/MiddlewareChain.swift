@@ -95,11 +95,7 @@ final class MiddlewareChain: @unchecked Sendable {
     _ info: DispatchInfo, action: any ActionType, in store: any StoreType
   ) -> Reply? {
     var reply: Reply?
-    func changed() -> Reply {
-      let present = reply ?? Reply(action: action, notifiedCount: count)
-      reply = present
-      return present
-    }
+    func changed() -> Reply { reply.madeIfNil(Reply(action: action, notifiedCount: count)) }
     for index in 0..<count {
       do {
         let verdict = try hooks[index]._withUnsafeGuaranteedRef {

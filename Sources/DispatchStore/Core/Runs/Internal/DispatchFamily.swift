@@ -138,10 +138,9 @@ extension DispatchDetails {
   @discardableResult
   func refuseFollowers() -> Bool {
     withState { state in
-      let present = state.family ?? DispatchFamily()
-      defer { present.refusesFollowers = true }
-      state.family = present
-      return present.refusesFollowers
+      let family = state.family.madeIfNil(DispatchFamily())
+      defer { family.refusesFollowers = true }
+      return family.refusesFollowers
     }
   }
 
@@ -153,13 +152,9 @@ extension DispatchDetails {
     let inheritance = withState { state -> Inheritance? in
       if child.follows ? state.family?.refusesFollowers == true : state.isOver { return nil }
       if !child.follows, isPlanted(.lostChild) { return nil }
-      let present = state.family ?? DispatchFamily()
-      state.family = present
-      child.details.withState { own in
-        own.family = own.family ?? DispatchFamily()
-        own.family?.parent = self
-      }
-      present.insert(child)
+      let family = state.family.madeIfNil(DispatchFamily())
+      child.details.withState { $0.family.madeIfNil(DispatchFamily()).parent = self }
+      family.insert(child)
       return state.inheritance
     }
     guard let inheritance else { return false }

@@ -32,11 +32,7 @@ struct LaneState {
   /// The dispatches that are ordered by priority, if there are such.
   private var prioritized: PriorityInbox? { hasPriorities ? extras?.prioritized : nil }
 
-  private mutating func makeExtras() -> LaneExtras {
-    let present = extras ?? LaneExtras()
-    extras = present
-    return present
-  }
+  private mutating func makeExtras() -> LaneExtras { extras.madeIfNil(LaneExtras()) }
 
   /// Notes that a dispatch in the inbox has ended; returns whether the ended ones are to be removed now.
   mutating func noteSkipped() -> Bool { skipped.note() }
