@@ -139,11 +139,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   // MARK: Blocks in tasks of their own
 
   private var blocks: Locked<Blocks> {
-    state.withLock { state in
-      let blocks = state.blocks ?? Locked(Blocks())
-      state.blocks = blocks
-      return blocks
-    }
+    state.withLock { $0.blocks.madeIfNil(Locked(Blocks())) }
   }
 
   /// Makes a block's own task, which is cancelled together with the caller's task.
