@@ -133,11 +133,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     route.map { $0._withUnsafeGuaranteedRef(\.dispatcher) }
   }
 
-  /// Whether a closed dispatcher has refused it at the call.
-  ///
-  /// The completion of a refused dispatch does not count as work under way.
-  var isRefusedAtCall: Bool { refusalOfRoute != nil }
-
   /// The dispatcher, while the stores of this dispatch run.
   var runningDispatcher: Dispatcher? {
     sequence?.dispatcher ?? details?.dispatcher ?? scheduler.dispatcher

@@ -118,7 +118,8 @@ class DispatchContext: @unchecked Sendable {
     if let owner { return owner.dispatcherNumber }
     // A dispatch's own route belongs to the thread that runs it. That is this thread, or one that waits for the current
     // task.
-    return dispatch.isRefusedAtCall ? nil : dispatch.dispatcherNumber
+    // The completion of a dispatch that was refused at the call is no work under way.
+    return dispatch.refusalOfRoute == nil ? dispatch.dispatcherNumber : nil
   }
 
   /// Whether code of this dispatcher runs here, in an unfinished dispatch, or waits for code that runs here.
