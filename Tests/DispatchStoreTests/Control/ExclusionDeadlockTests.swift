@@ -194,7 +194,7 @@ struct ExclusionDeadlockTests {
         inner.record(handle.resultIfEnded)
       }
       cancelled.cancel()
-      let hasBegun = await cancelled.result.hasBegun
+      let hasBegun = await cancelled.result.hasStarted
       if !(await holder.isSuccess) { throw StageFright() }
       // If it had begun, it has the key itself.
       if !hasBegun, inner.all.map({ $0?.isSuccess }) != [true] { throw StageFright(place: 1) }

@@ -80,7 +80,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     let deadline = Deadline(time: time, nanoseconds: time - now)
     let details = standIn.makeDetails()
     details.put(TimeLimit(until: deadline, of: dispatcher, endsEarly: false))
-    details.startTimer { self.timerFired() }
+    details.startTimer(if: { $0.needsTimer(startsHere: false) }) { self.timerFired() }
   }
 
   // MARK: Its life

@@ -189,6 +189,6 @@ extension Dispatch {
     let older = admission?.announce(self, of: dispatcher) ?? []
     admission?.entered(self, of: dispatcher)
     for older in older { older.cancel() }
-    makeDetails().startTimer { self.timerFired() }
+    makeDetails().startTimer(if: { $0.needsTimer(startsHere: false) }) { self.timerFired() }
   }
 }
