@@ -167,7 +167,7 @@ extension Dispatch {
   ///
   /// Reads no state of the dispatch.
   ///
-  /// - Parameter caller: The context that waits for the code if none does on this thread: that of a callback is outside of all.
+  /// - Parameter caller: The context that waits for the code, if none on this thread does, as on that of a callback.
   func withContext<Value, Failure: Error>(
     of storeRun: StoreRun?, isLeft: Bool = false, on thread: ThreadState, early: EarlyEnd? = nil,
     or caller: @autoclosure () -> DispatchContext? = nil, _ body: () throws(Failure) -> Value
