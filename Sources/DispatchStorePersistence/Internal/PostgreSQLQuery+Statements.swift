@@ -209,6 +209,8 @@
         .integer(Int64(store.typeVersion)))
     }
 
+    /// Hides the lengths of its arrays by subqueries: otherwise the server plans the statement anew for each group, which
+    /// takes longer than to run it.
     private static func save(_ versions: [Int64: UInt64]) -> PostgreSQLQuery {
       var (numbers, values) = (PostgreSQLArray(of: .integer), PostgreSQLArray(of: .integer))
       for (number, version) in versions {
@@ -219,7 +221,7 @@
         """
         WITH saved AS (
           UPDATE dispatchstore_stores SET version = changed.version
-          FROM unnest($1, $2) AS changed (number, version)
+          FROM unnest((SELECT $1), (SELECT $2)) AS changed (number, version)
           WHERE dispatchstore_stores.number = changed.number RETURNING 1)
         SELECT 1 / (count(*) = cardinality($1))::integer FROM saved
         """, numbers.parameter, values.parameter)
@@ -249,6 +251,7 @@
         """, places.parameters + [texts.parameter, bytes.parameter])
     }
 
+    /// Hides the lengths of its arrays, as saving versions does.
     private static func delete(
       _ rows: [(store: Int64, row: SavedRow)]
     ) -> PostgreSQLQuery {
@@ -256,7 +259,8 @@
       for (store, row) in rows { places.append(store, row) }
       return PostgreSQLQuery(
         """
-        DELETE FROM dispatchstore_rows USING unnest($1, $2, $3) AS gone (store, part, key)
+        DELETE FROM dispatchstore_rows
+        USING unnest((SELECT $1), (SELECT $2), (SELECT $3)) AS gone (store, part, key)
         WHERE dispatchstore_rows.store = gone.store AND dispatchstore_rows.part = gone.part
           AND dispatchstore_rows.key = gone.key
         """, places.parameters)

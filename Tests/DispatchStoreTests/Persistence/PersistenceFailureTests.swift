@@ -214,7 +214,7 @@ struct PersistenceFailureTests {
       default: break
       }
     }
-    // In most rounds the caller writes its own commit.
+    // The caller writes its own commit.
     for round in 1...20 {
       stage.database.failAtCommit(.commitUnknown)
       Thread.detachNewThread { [dispatcher = stage.dispatcher] in

@@ -23,6 +23,33 @@ struct ProjectionTests {
     #expect(stage.database.statements.map(\.values) == expected)
   }
 
+  @Test(arguments: [false, true])
+  func runOnTheThreadThatWaitsForItsReduction(isFollowed: Bool) async throws {
+    let (stage, threads) = (try await PersistenceStage(), Recorder<Int>())
+    stage.persistence.project(stage.wallet) { _, _ in threads.record(Here.thread) }
+    let states = isFollowed ? stage.wallet.stream(.model, buffering: .unbounded) : nil
+    let (dispatcher, count) = (stage.dispatcher, 100)
+    let own = await onOwnThread {
+      for _ in 0..<count { dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: .sync) }
+      return Here.thread
+    }
+    #expect(threads.all == Array(repeating: own, count: count))
+    withExtendedLifetime(states) {}
+  }
+
+  @Test func runWhileAnObserverOfTheCommitWaitsForThem() async throws {
+    let (stage, saved) = (try await PersistenceStage(), DispatchSemaphore(value: 0))
+    stage.persistence.project(stage.wallet) { _, _ in saved.signal() }
+    let token = stage.wallet.observe(.model) { _ in saved.wait() }
+    let dispatcher = stage.dispatcher
+    let result = await onOwnThread {
+      dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: .sync)
+        .resultIfEnded
+    }
+    #expect(result?.isSuccess == true)
+    token.cancel()
+  }
+
   @Test func getTheChangesOfAGroupOnce() async throws {
     let stage = try await PersistenceStage()
     stage.persistence.project(stage.wallet) { changes, transaction in

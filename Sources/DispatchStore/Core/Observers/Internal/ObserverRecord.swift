@@ -127,6 +127,9 @@ struct KeptCommit {
   @usableFromInline
   init() {}
 
+  /// Whether the committing thread neither runs code of the program for these observers, nor waits for one.
+  var needsNoTurn: Bool { waits == nil && due?.allSatisfy(\.needsNoTurn) != false }
+
   mutating func schedule(_ observer: ObserverRecord) {
     if due == nil { due = [] }
     due?.append(observer)

@@ -141,7 +141,11 @@ extension StoreStorage: DeliveryTurn {
     var kept = withNotifications { $0.keep(commit) }
     guard let keeper else { return kept }
     keeper.read(commit)
-    if !isTogether, keeper.keepRead(together: [keeper], with: []) { kept.keeper = keeper }
+    if isTogether || !keeper.keepRead(together: [keeper], with: []) { return kept }
+    // A writer of its own would only be in the way of a thread that saves the commit next. If observers are called or
+    // awaited before, they may wait until the commit is saved.
+    let isSavedNext = !(isDelivered && self.isDelivered) && kept.needsNoTurn
+    if !isSavedNext || owner?.savesNext(self) != true { kept.keeper = keeper }
     return kept
   }
 

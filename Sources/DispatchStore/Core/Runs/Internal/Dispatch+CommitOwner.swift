@@ -13,6 +13,9 @@ extension Dispatch: CommitOwner {
   var waiting: Dispatch? { self }
 
   @usableFromInline
+  func savesNext(_ storage: StoreStorage) -> Bool { false }
+
+  @usableFromInline
   var undeliveredCount: Int { details?.undeliveredCount ?? 0 }
 
   @usableFromInline

@@ -14,6 +14,12 @@ extension Round {
     dispatch.isStep || dispatch.details?.endsUnsaved == true ? nil : route.endGate
   }
 
+  /// Whether all that follows the commit of the only store is the end, in which the caller's thread saves the commit.
+  var endsAfterReduction: Bool {
+    route.count == 1 && route.onlyReduces && retry == nil && endGate != nil
+      && dispatch.details?.inheritedDeadline == nil
+  }
+
   /// Parks the first stores until the gate admits the dispatch; returns false if it may start them now.
   func holdBack(at gate: EndGate, _ indices: [Int]) -> Bool {
     guard !indices.isEmpty else { return false }

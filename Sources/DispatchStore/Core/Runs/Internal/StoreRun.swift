@@ -116,6 +116,9 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   @usableFromInline var dispatchID: DispatchID { round.dispatch.id }
   @usableFromInline var waiting: Dispatch? { dispatch }
+  @usableFromInline func savesNext(_ storage: StoreStorage) -> Bool {
+    dispatch.isSynchronous && entry.storage === storage && round.endsAfterReduction
+  }
   @usableFromInline var undeliveredCount: Int {
     round.state.withLock { $0.entries[index].undelivered }
   }

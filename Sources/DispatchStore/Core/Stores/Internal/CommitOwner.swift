@@ -9,6 +9,9 @@ protocol CommitOwner: AnyObject, Sendable {
   /// The dispatch that ends after its commits are delivered.
   var waiting: Dispatch? { get }
 
+  /// Whether the thread that commits to a store saves the commit itself, and does nothing else before.
+  func savesNext(_ storage: StoreStorage) -> Bool
+
   /// The number of its deferred commits: not delivered by the notifier, or held back by a stream.
   ///
   /// Called under the store's lock.
