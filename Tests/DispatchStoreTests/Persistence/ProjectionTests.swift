@@ -29,6 +29,8 @@ struct ProjectionTests {
     stage.persistence.project(stage.wallet) { _, _ in threads.record(Here.thread) }
     let states = isFollowed ? stage.wallet.stream(.model, buffering: .unbounded) : nil
     let (dispatcher, count) = (stage.dispatcher, 100)
+    // The job that has registered the store has ended.
+    await withCheckedContinuation { ended in stage.persistence.queue.async { ended.resume() } }
     let own = await onOwnThread {
       for _ in 0..<count { dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: .sync) }
       return Here.thread

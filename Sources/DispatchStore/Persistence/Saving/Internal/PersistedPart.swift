@@ -158,7 +158,7 @@ final class DictionaryChanges<
   func read(_ model: UnsafePointer<Model>, _ version: UInt64) {
     part.place.read(of: UnsafeRawPointer(model)) { dictionary in
       if let changes = dictionary.pointee.takeChanges(for: &reader) {
-        now.entries += changes
+        now.entries = changes
         if !isPlanted(.changeMissed) {
           for change in changes { lastChanges.note(change.key, version) }
         }

@@ -20,8 +20,11 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   private var isOver = false
   /// Whether nothing has kept the store's commits before; the store's lock guards it.
   private var isFirstKeeper = false
-  /// The commit in progress, until it is kept; then the model before it, to be released outside of the lock.
-  private var now: (model: Model?, commit: StoreCommit<Action>, dispatch: Dispatch?)?
+  /// The commit in progress, until it is kept, and its dispatch.
+  private var commit: StoreCommit<Action>?
+  private var dispatch: Dispatch?
+  /// The model after the commit in progress; once that is kept, the one before, to be released outside of the lock.
+  private var other: Model?
 
   init(
     _ store: Store<Model, Action>, _ form: PersistedForm<Model>, as type: PersistedType,
@@ -72,20 +75,19 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     let present = commit.model.assumingMemoryBound(to: Model.self)
     for part in parts { part.read(present, commit.version) }
     let action = commit.action.assumingMemoryBound(to: Action?.self).pointee
-    now = (
-      form.hollowed(present.pointee),
-      StoreCommit(version: commit.version, action: action, dispatchID: commit.dispatchID),
-      commit.owner?.waiting
-    )
+    other = form.hollowed(present.pointee)
+    self.commit = StoreCommit(
+      version: commit.version, action: action, dispatchID: commit.dispatchID)
+    dispatch = commit.owner?.waiting
   }
 
   override func keep(isSaving: Bool) -> Kept {
-    guard let commit = now?.commit else { return .nothing }
+    guard let commit else { return .nothing }
     // Unless the writer has yet to take what was kept before.
     isOver = (isReplaced || !isSaving) && !isDirty
-    if isReplaced { return .lost(now?.dispatch) }
+    if isReplaced { return .lost(dispatch) }
     if !isSaving { return .kept }
-    swap(&model, &now!.model)
+    swap(&model, &other)
     version = commit.version
     for part in parts { part.keep() }
     if !projections.isEmpty { commits.append(commit) }
@@ -93,7 +95,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   }
 
   override func forgetRead() {
-    now = nil
+    (commit, dispatch, other) = (nil, nil, nil)
     for part in parts { part.forgetRead() }
     if isOver {
       for part in parts { part.end() }

@@ -19,10 +19,9 @@ extension TrackedDictionary {
   /// Nil if another dictionary was assigned, so that they are not known.
   @inlinable
   func takeChanges(for reader: inout ChangeReader) -> [ElementChange<Key, Value>]? {
-    guard let entries = reader.take(RecordedChanges(log)) else { return nil }
-    var seen: Set<Key> = []
-    let firsts = entries.count < 2 ? entries : entries.filter { seen.insert($0.key).inserted }
-    return firsts.map { ElementChange(key: $0.key, old: $0.old, new: elements[$0.key]) }
+    reader.take(RecordedChanges(log))?
+      .map { ElementChange(key: $0.key, old: $0.old, new: elements[$0.key]) }
+      .mergedByKey()
   }
 }
 
