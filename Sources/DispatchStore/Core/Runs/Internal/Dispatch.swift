@@ -236,7 +236,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   var isSynchronous: Bool { activeScheduler == nil }
 
   /// Whether it is a `.sync` dispatch whose caller's thread belongs to the cooperative pool.
-  var blocksTaskThread: Bool { (details?.scheduler as? SyncLoop)?.isOnTaskThread == true }
+  var blocksTaskThread: Bool {
+    isSynchronous && (details?.scheduler as? SyncLoop)?.isOnTaskThread == true
+  }
 
   /// Whether it runs in its caller's task, in its turn or in a round.
   ///
