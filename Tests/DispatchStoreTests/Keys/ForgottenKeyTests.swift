@@ -24,7 +24,7 @@ struct ForgottenKeyTests {
     func begin() -> KeyedDispatch {
       let key = IdempotencyKey(text: "k", period: .max, remembersFailures: false)
       let keyed = KeyedDispatch(key, .action(KeyedValue(Pay(order: 1))), Dispatch(), in: table)
-      #expect(table.begin(keyed) == nil)
+      #expect(table.begin(key.text) { keyed } == nil)
       return keyed
     }
     func commit(_ keyed: KeyedDispatch) { _ = keyed.rows(with: [:], from: ["orders"]) }

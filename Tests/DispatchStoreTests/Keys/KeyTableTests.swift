@@ -16,8 +16,8 @@ struct KeyTableTests {
   @Test func hasAKeyInFlightUntilItIsLeft() {
     var table = Table(capacity: 10)
     let (first, second) = (Run(), Run())
-    #expect(isNew(table.begin(first, "a")))
-    guard case .inFlight(let run)? = table.begin(second, "a") else {
+    #expect(isNew(table.begin("a") { first }))
+    guard case .inFlight(let run)? = table.begin("a", { second }) else {
       Issue.record("The key is not in flight.")
       return
     }
@@ -31,9 +31,9 @@ struct KeyTableTests {
 
   @Test func hasARecordUntilItsTime() {
     var table = Table(capacity: 10)
-    #expect(isNew(table.begin(Run(), "a")))
+    #expect(isNew(table.begin("a") { Run() }))
     #expect(!isNew(table.record("done", "a", until: 5)))
-    #expect(record(of: table.begin(Run(), "a")) == "done")
+    #expect(record(of: table.begin("a") { Run() }) == "done")
     #expect(table.trim(now: 4).isEmpty)
     #expect(table.trim(now: 5).map(\.key) == ["a"])
     #expect(isNew(table["a"]))

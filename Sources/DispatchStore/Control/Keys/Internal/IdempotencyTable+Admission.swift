@@ -40,10 +40,11 @@ extension IdempotencyTable {
     _ dispatch: Dispatch, _ key: IdempotencyKey, _ action: KeyedAction
   ) throws -> Table.Entry? {
     try check(key, action, dispatch)
-    let keyed = KeyedDispatch(key, action, dispatch, in: self)
-    if let answer = begin(keyed) { return answer }
-    dispatch.makeDetails().companions.append(keyed)
-    return nil
+    return begin(key.text) {
+      let keyed = KeyedDispatch(key, action, dispatch, in: self)
+      dispatch.makeDetails().companions.append(keyed)
+      return keyed
+    }
   }
 
   /// Whether the key of a dispatch may be saved: its stores are persistent, or not known at its admission, because it is

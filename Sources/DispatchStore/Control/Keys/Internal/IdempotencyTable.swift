@@ -17,9 +17,11 @@ final class IdempotencyTable: DispatcherAttachment {
   func answer(_ key: String) -> Table.Entry? { withTable { $0[key] } }
 
   /// Begins the dispatch of a key, unless that has an answer.
-  func begin(_ keyed: KeyedDispatch) -> Table.Entry? {
-    yieldPoint(.join, keyed.key.text)
-    return withTable { $0.begin(keyed, keyed.key.text) }
+  ///
+  /// - Parameter makeRun: Makes the dispatch, with the table's lock held.
+  func begin(_ key: String, _ makeRun: () -> KeyedDispatch) -> Table.Entry? {
+    yieldPoint(.join, key)
+    return withTable { $0.begin(key, makeRun) }
   }
 
   func leave(_ keyed: KeyedDispatch) {

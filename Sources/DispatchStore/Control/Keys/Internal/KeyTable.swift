@@ -21,12 +21,12 @@ struct KeyTable<Run: AnyObject, Record> {
 
   subscript(_ key: String) -> Entry? { entries[key] }
 
-  /// Begins a run, unless the key has an entry, which is returned.
-  mutating func begin(_ run: Run, _ key: String) -> Entry? {
+  /// Begins a run, unless the key has an entry, which is returned: then no run is made.
+  mutating func begin(_ key: String, _ makeRun: () -> Run) -> Entry? {
     // In place, since the hash of a text takes long.
     func begin(_ entry: inout Entry?) -> Entry? {
       if let entry, !isPlanted(.joinedTooLate) { return entry }
-      entry = .inFlight(run)
+      entry = .inFlight(makeRun())
       return nil
     }
     return begin(&entries[key])

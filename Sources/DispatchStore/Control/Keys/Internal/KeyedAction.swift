@@ -83,7 +83,9 @@ struct KeyedValue: Sendable {
   let value: (any ActionType)?
 
   init(_ action: any ActionType) {
-    let action = (action as? any WrappedAction)?.base ?? action
+    // Asks the type first: a cast of a value takes longer, and most actions have no wrapping.
+    let isWrapped = Swift.type(of: action) is any WrappedAction.Type
+    let action = isWrapped ? (action as? any WrappedAction)?.base ?? action : action
     type = Swift.type(of: action)
     value = type is any Equatable.Type ? action : nil
   }

@@ -174,7 +174,11 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
 
   override var store: (any StoreType)? { typed }
 
-  override var target: (ReducerCalls, AnyObject)? { typed.map { (calls ?? makeCalls($0), $0) } }
+  override var target: (ReducerCalls, AnyObject)? {
+    // `map` would look up the types of an optional store each time.
+    guard let store = typed else { return nil }
+    return (calls ?? makeCalls(store), store)
+  }
 
   override var storage: StoreStorage? { typed?.storage }
 
