@@ -9,7 +9,7 @@ struct EngineRegressionTests {
   /// A drainer read that the queue was not suspended, and then ran an action that was pushed after it was.
   @Test(arguments: [Dispatcher.Mode.serial, .async])
   func whatIsDispatchedWhileTheQueueIsSuspendedDoesNotStart(_ mode: Dispatcher.Mode) async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
       let first = dispatcher.dispatch(action: Note.add(1), mode: mode)
       // The drainer may not have left yet.
@@ -26,7 +26,7 @@ struct EngineRegressionTests {
 
   /// One that a rate limit refused had the key until then, and skipped another: none of them ran.
   @Test func whatARateLimitRefusesSkipsNoOther() async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
       let limited = DispatchOptions.rateLimited(by: RateLimit(1, per: .seconds(60)))
       let single = DispatchOptions.skippedIfInFlight("one")
@@ -47,7 +47,7 @@ struct EngineRegressionTests {
   /// Work that was removed while its dead letter became work again was entered once more, and stayed pending for ever.
   @Test func workIsRemovedAlsoWhileItsDeadLetterIsRunAgain() async throws {
     struct Charge: ActionType {}
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       dispatcher.onWarning { _ in }
       dispatcher.register(
         store: Store(identifier: "orders", model: 0) { On(Charge.self) { count, _ in count += 1 } })
@@ -70,7 +70,7 @@ struct EngineRegressionTests {
   /// One that was made while a transfer waited for its second store undid the first half alone.
   @Test func aHistoryHasNoHalfOfAnAtomicAction() async throws {
     struct Transfer: AtomicAction {}
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let stores = ["a", "b"].map { name in
         dispatcher.register(
           store: Store(identifier: name, model: 0) {
@@ -90,7 +90,7 @@ struct EngineRegressionTests {
   /// be called on a thread of the system's.
   @Test(arguments: [Dispatcher.Mode.async, .serial])
   func aClosureForItsEndIsCalledInItsWorld(_ mode: Dispatcher.Mode) async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
       for number in 1...3 {
         let handle = dispatcher.dispatch(action: Note.add(number), mode: mode)
@@ -126,7 +126,7 @@ struct EngineRegressionTests {
   @Test(arguments: [Dispatcher.Mode.async, .serial])
   func atADeadlineNoStoreOfAnAtomicActionHasTheErrorOfAnother(_ mode: Dispatcher.Mode) async throws
   {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       for name in ["a", "b", "c", "d", "e", "f"] {
         let reducer = LateReducer { if name == "b" { throw Broken(description: "b") } }
         dispatcher.register(store: Store(identifier: name, reducer: reducer))
@@ -164,7 +164,7 @@ struct EngineRegressionTests {
   /// stored it, so neither cancelled the operation.
   @Test(arguments: [Dispatcher.Mode.async, .serial])
   func anOperationIsCancelledWithItsDispatch(_ mode: Dispatcher.Mode) async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let running = AsyncStream<RunningOperation<Notes, Note>>.makeStream()
       _ = MockStore<Notes, Note>(
         identifier: "notes", model: Notes(), dispatcher: dispatcher,
@@ -185,7 +185,7 @@ struct EngineRegressionTests {
   @Test func aSynchronousDispatchReturnsAfterItsCompletionWhereItsObserverChangesTheStore()
     async throws
   {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
       let token = notes.observe(.model) { change in
         if change.version == 1 { notes.updateModel { $0.numbers.append(10) } }
@@ -209,7 +209,7 @@ struct EngineRegressionTests {
   /// An observer waited, while it was called for a change that another dispatch had left to this thread, for
   /// what stood behind that dispatch: neither went on.
   @Test func anObserverMayWaitForWhatStandsBehindTheChangeThatItGets() async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
       let token = notes.observe(.model) { change in
         guard change.action == .add(2) else { return }
@@ -226,7 +226,7 @@ struct EngineRegressionTests {
   /// What a block had sent came to wait for the block's lane before the wait of the block was known, so both waited for
   /// ever.
   @Test func aSendThatHasBegunElsewhereAndClosesADeadlockIsNotAwaited() async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let refused = Counted()
       dispatcher.register(
         store: Store(identifier: "links", model: 0) {
@@ -250,7 +250,7 @@ struct EngineRegressionTests {
   /// A lane started a reduction whose task was cancelled while it waited: the thread that cancels it with its task had not
   /// come yet.
   @Test func aReductionWhoseTaskIsCancelledWhileItWaitsDoesNotStart() async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let (notes, goOn) = (dispatcher.makeNotes("notes"), AsyncStream<Void>.makeStream())
       dispatcher.register(
         store: Store(identifier: "holder", model: 0) {
@@ -280,7 +280,7 @@ struct EngineRegressionTests {
   ///
   /// That was refused. The group went on beside the step's block, and did not undo it.
   @Test func aStepThatHasBegunWhenTheWaitForItIsRefusedIsUndone() async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let till = dispatcher.register(
         store: Store(identifier: "till", model: [String]()) {
           Perform(Order.self) { _, context in
@@ -308,7 +308,7 @@ struct EngineRegressionTests {
   ///
   /// That was refused, and the next compensation began beside it.
   @Test func aSentCompensationThatWaitsForTheLaneOfItsGroupEndsBeforeTheNextBegins() async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let till = dispatcher.register(
         store: Store(identifier: "till", model: [String]()) {
           Perform(Order.self) { _, context in
@@ -340,7 +340,7 @@ struct EngineRegressionTests {
   ///
   /// So a step waited behind a dispatch that waited for the group.
   @Test func aGroupAndADispatchAfterItEndInWhicheverOrderTheyCome() async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       _ = dispatcher.makeNotes("notes")
       let group = dispatcher.dispatch(
         ActionGroup {
@@ -360,7 +360,7 @@ struct EngineRegressionTests {
   /// A drain ended when the last dispatch had left its stores, before its key was free and its handle had the result.
   @Test(arguments: [Dispatcher.Mode.async, .serial])
   func onceADispatcherIsDrainedItsHandlesHaveTheirResults(_ mode: Dispatcher.Mode) async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       _ = dispatcher.makeNotes("notes")
       let one = dispatcher.dispatch(
         action: Note.add(1), mode: mode, options: .exclusive("key"))
@@ -384,7 +384,7 @@ struct EngineRegressionTests {
   /// A dispatch that its own hook cancelled, while it was accepted, was skipped by its lane, which retired: the
   /// thread that accepted it then used the lane, which was gone.
   @Test func aDispatchOfASectionThatItsHookCancelsOutlivesItsLane() async throws {
-    try await explore(seeds: seeds(3_000)) { dispatcher in
+    try await explore(seeds: seeds(1_000)) { dispatcher in
       let source = Store<Notes, Note>(identifier: "source", reducer: NotesReducer())
       _ = dispatcher.makeNotes("notes")
       let made = Made()

@@ -38,7 +38,7 @@ struct NarrowQueueRegressionTests {
   /// A substitute had found no start and not left yet when another thread pushed one; that thread relied on
   /// the substitute, which left.
   @Test func whatIsPushedWhileASubstituteLeavesStarts() async throws {
-    try await explore(seeds: seeds(5_000), width: 1) { dispatcher in
+    try await explore(seeds: seeds(1_000), width: 1) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
       dispatcher.register(
         store: Store<Notes, Errand>(identifier: "errands", reducer: ErrandReducer(dispatcher)))

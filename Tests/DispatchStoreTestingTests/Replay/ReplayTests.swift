@@ -741,7 +741,7 @@ struct ReplayTests {
       let data = try JSONSerialization.data(withJSONObject: entry)
       return String(String(decoding: data, as: UTF8.self).dropFirst())
     }
-    let depth = 40_000
+    let depth = 20_000
     let made = try rest(lines[1], withStores: false)
     // Blocks have made one dispatch inside of the other, and the completion of the innermost one the payment.
     var text = [String(decoding: lines[0], as: UTF8.self)]

@@ -84,7 +84,7 @@ struct SimulationControlTests {
   @Test(arguments: orders)
   func aFaultComesAlsoInTheMiddleOfALongRun(order: SimulationOrder) async {
     let progress = Progress()
-    for seed in 0..<100 {
+    for seed in 0..<30 {
       let report = await Simulation(seed: UInt64(seed), order: order).run { dispatcher in
         let notes = dispatcher.makeNotes("notes")
         dispatcher.simulation?.atSomeTime { notes.inject(model: Notes()) }

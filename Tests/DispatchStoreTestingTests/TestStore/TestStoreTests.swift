@@ -35,7 +35,7 @@ struct TestStoreTests {
 
   @Test(.timeLimit(.minutes(1)))
   func receivesEachOfManyActionsWithoutASearchAmongAll() async {
-    let last = Int(seeds(60_000).upperBound)
+    let last = Int(seeds(10_000).upperBound)
     let testStore = TestStore(Self.makeCounter())
     await testStore.send(CountUp(last: last))
     for number in 1...last { await testStore.receive(Count(number: number)) { $0 = number } }
@@ -44,7 +44,7 @@ struct TestStoreTests {
 
   @Test(.timeLimit(.minutes(1)))
   func namesManyActionsThatItDidNotReceiveWithoutASearchAmongAll() async {
-    let last = Int(seeds(60_000).upperBound)
+    let last = Int(seeds(10_000).upperBound)
     let caught = await failures {
       let testStore = TestStore(Self.makeCounter())
       await testStore.send(CountUp(last: last))
@@ -58,7 +58,7 @@ struct TestStoreTests {
   func awaitsAChangeWithoutASearchAmongAllCommits() async {
     struct Wait: ActionType {}
     struct CountUp: ActionType {}
-    let (goesOn, last) = (Latch(), Int(seeds(60_000).upperBound))
+    let (goesOn, last) = (Latch(), Int(seeds(10_000).upperBound))
     let testStore = TestStore(
       Store(identifier: "last", model: 0) {
         Perform(Wait.self) { _, context in

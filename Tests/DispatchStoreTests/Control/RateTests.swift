@@ -567,7 +567,7 @@ struct RateTests {
 
   /// An entry goes with its interval, without another dispatch.
   @Test func nothingRemainsOfKeysThatAreNoLongerUsed() async {
-    let count = Load.count(100_000)
+    let count = Load.count(20_000, long: 100_000)
     let counter = dispatcher.register(store: CounterStore.counter("counter"))
     let ended = EventCount(of: count)
     for key in 0..<count {

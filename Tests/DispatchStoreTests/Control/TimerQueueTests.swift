@@ -129,10 +129,10 @@ struct TimerQueueTests {
     #expect(fired.count == 0)
   }
 
-  @Test func aMillionHaveOneAlarm() async {
+  @Test func anyNumberHaveOneAlarm() async {
     let clock = VirtualClock()
     let timers = TimerQueue(DispatcherClock(clock))
-    let (target, count) = (note("never"), Load.count(1_000_000))
+    let (target, count) = (note("never"), Load.count(100_000, long: 1_000_000))
     let tokens = (0..<count).map { timers.add(at: Self.second + Int64($0), target) }
     await clock.waitForSleepers(atLeast: 1)
     #expect(timers.count == count)

@@ -91,7 +91,7 @@ struct DispatchChainTests {
   @Test(arguments: Link.allCases, modes)
   func anEndlessChainLeavesNothingBehind(_ link: Link, _ mode: Dispatcher.Mode) async {
     let (links, end, alive) = (links, Latch(), Recorder<Int>())
-    let kept = begin(link, mode, count: Load.count(5_000)) {
+    let kept = begin(link, mode, count: Load.count(1_500, long: 5_000)) {
       alive.record(links.aliveCount)
       end.open()
     }
@@ -141,7 +141,7 @@ struct DispatchChainTests {
     let (links, last, handles) = (links, Latch(), Recorder<DispatchHandle>())
     let (dispatcher, free) = (dispatcher, Latch())
     let script = holds(until: Latch()) {
-      _ = begin(link, .serial(lane: "chain"), count: Load.count(5_000, long: 20_000)) {
+      _ = begin(link, .serial(lane: "chain"), count: Load.count(1_500, long: 20_000)) {
         handles.record(
           dispatcher.dispatch(
             action: holds(until: free) { last.open() }, mode: .serial(lane: "last")))

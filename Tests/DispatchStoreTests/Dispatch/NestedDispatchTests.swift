@@ -7,7 +7,7 @@ struct NestedDispatchTests {
   /// Each world runs several times: a thread's first dispatch of an action type takes a longer path.
   @Test func areTheParentsOfWhatTheyDispatchAndOwnWhatTheyCommit() async {
     let faults = await onOwnThread {
-      (0..<Load.count(1_000, long: 20_000)).flatMap { seed in
+      (0..<Load.count(250, long: 20_000)).flatMap { seed in
         let world = NestingWorld(seed: UInt64(seed))
         for round in 0..<6 { world.dispatch(UInt64(seed * 31 + round)) }
         return world.faults().map { "seed \(seed): \($0)" }

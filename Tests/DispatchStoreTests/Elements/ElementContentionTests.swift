@@ -54,7 +54,7 @@ struct ElementContentionTests {
         },
       ]
     }
-    await run(Load.count(4_000, long: 40_000))
+    await run(Load.count(1_000, long: 40_000))
     await ends.full()
     let all = Dictionary(grouping: histories.all, by: \.0).mapValues { $0.map(\.1) }
     for (observer, changes) in all {
@@ -80,7 +80,7 @@ struct ElementContentionTests {
         if inline.copy != change.value { wrong.add() }
       },
     ]
-    await run(Load.count(4_000, long: 40_000))
+    await run(Load.count(1_000, long: 40_000))
     await queued.reached(store.version)
     #expect(wrong.count == 0)
     #expect(inline.copy == store.model.parcels.dictionary)

@@ -48,7 +48,7 @@ struct LimitLoadTests {
     let holds = Script.blocks(opening: started, until: free)
     let held = dispatcher.dispatch(action: holds)
     await started.opened()
-    let (options, count) = (flood.options, 5_000)
+    let (options, count) = (flood.options, 2_000)
     for _ in 0..<count {
       dispatcher.dispatch(Script.runs { _ in }, mode: mode, options: options) { _ in
         completions.withLock { $0 += 1 }

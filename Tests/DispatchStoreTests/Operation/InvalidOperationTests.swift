@@ -51,7 +51,7 @@ struct InvalidOperationTests {
       return operation
     }
     await onOwnThreads(4) { _ in
-      for _ in 0..<Load.count(500) {
+      for _ in 0..<Load.count(150, long: 500) {
         let result = dispatcher.dispatch(action: script, mode: mode).wait()
         #expect(result.isSuccess || result.errorCode == .invalidOperation, "\(result)")
       }

@@ -9,7 +9,7 @@ struct ScheduleLoadTests {
   let scene = GateStage()
 
   @Test func manyAtOnceAllRun() async {
-    let count = Load.count(100_000, long: 1_000_000)
+    let count = Load.count(20_000, long: 1_000_000)
     let counter = scene.dispatcher.register(store: CounterStore.counter("counter"))
     let ended = EventCount(of: count)
     let date = scene.clock.date.addingTimeInterval(60)

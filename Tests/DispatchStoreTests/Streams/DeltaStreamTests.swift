@@ -288,7 +288,7 @@ struct DeltaStreamLoadTests {
 
   /// In all modes, and by updates that come from outside.
   private static func produce(_ store: ParcelStore, _ seed: UInt64) async {
-    let count = Load.count(1_000, long: 4_200)
+    let count = Load.count(300, long: 4_200)
     let ended = EventCount(of: producers * count)
     await onOwnThreads(producers) { producer in
       var dice = SeededGenerator(seed: seed << 8 | UInt64(producer))
