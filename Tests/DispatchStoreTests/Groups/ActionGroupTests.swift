@@ -217,7 +217,7 @@ struct ActionGroupTests {
     _ form: GroupForm.InMode, _ order: ActionGroup.Order
   ) async {
     let counter = dispatcher.register(store: .counter("counter"))
-    let total = Load.count(10_000, long: 100_000)
+    let total = Load.count(5_000, long: 100_000)
     let group = ActionGroup(order) {
       for _ in 0..<total { ActionStep(CounterAction.add(1), mode: form.mode) }
     }
